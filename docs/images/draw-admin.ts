@@ -20,6 +20,7 @@ try {
   for (const [user, times] of [["42", 9], ["7", 6], ["1207", 5], ["31", 4], ["900", 2]] as const) await call(user, times);
   await call("script", 160);
   await call("42", 14, "/reports");
+  await call("partner", 60, "/search");
   for (const [name, width, colorScheme] of PICTURES) {
     const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
     await page.goto(running.admin);

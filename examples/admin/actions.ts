@@ -1,5 +1,5 @@
 /** What an operator may do to a caller, and what the page shows of one. */
-import { StoreUnavailableError, type Decision, type Key, type PlainLimiter, type Policy } from "sluice";
+import { SluiceError, type Decision, type Key, type PlainLimiter, type Policy } from "sluice";
 
 /** A limiter of the service, and the policy that holds now if it changes at run time. */
 export interface OperatedLimiter {
@@ -12,6 +12,8 @@ export interface Order {
   readonly limiter: string;
   readonly key: Key;
   readonly verb: "credit" | "debit" | "block" | "reset";
+  /** The limit whose tokens are given or taken. A policy with several limits needs it. */
+  readonly limit?: string;
   readonly tokens?: number;
   readonly forMs?: number;
   readonly reason: string;
@@ -23,6 +25,8 @@ interface Level {
   readonly remaining: number;
   readonly capacity: number;
   readonly resetMs: number;
+  /** Tokens in flight are neither given nor taken: they return when their work ends. */
+  readonly inFlight: boolean;
 }
 
 /** What is left to a caller, and what the next call would get. */
@@ -36,15 +40,27 @@ export interface CallerState {
 /** A mistake in a request. Its message is for the operator. */
 export class BadRequest extends Error {}
 
+/** The store failed. `isSent` says whether it may have done what it was asked to do. */
+export class StoreFailed extends Error {
+  constructor(cause: unknown) {
+    super("The store failed. Nothing was changed.", { cause });
+  }
+
+  get isSent(): boolean {
+    return !(this.cause instanceof SluiceError && this.cause.code === "ERR_STORE_OPEN");
+  }
+}
+
 const MOST_TOKENS = 1_000_000_000;
 const LONGEST_BLOCK_MS = 366 * 86_400_000;
 
 /** Reads an order that came as JSON. Throws a {@link BadRequest} that says what was expected. */
 export function readOrder(given: unknown): Order {
-  const { limiter, key, verb, tokens, forMs, reason } = Object(given) as Partial<Record<keyof Order, unknown>>;
+  const { limiter, key, verb, limit, tokens, forMs, reason } = Object(given) as Partial<Record<keyof Order, unknown>>;
   expectThat(typeof limiter === "string", "the name of a limiter");
   expectThat(isKey(key), "a key: a text, or a list of texts and numbers");
   expectThat(verb === "credit" || verb === "debit" || verb === "block" || verb === "reset", "credit, debit, block or reset");
+  expectThat(limit === undefined || typeof limit === "string", "the name of a limit");
   expectThat((verb !== "credit" && verb !== "debit") || isWhole(tokens, 1, MOST_TOKENS), `tokens from 1 to ${MOST_TOKENS}`);
   expectThat(verb !== "block" || isWhole(forMs, 0, LONGEST_BLOCK_MS), "a time from 0 to a year");
   expectThat(isReason(reason), "a reason of 3 to 200 characters");
@@ -70,12 +86,17 @@ export function expectThat(isRight: boolean, expected: string): asserts isRight 
   if (!isRight) throw new BadRequest(`Expected ${expected}`);
 }
 
-/** Does what an operator wants. */
-export async function act({ limiter, policy }: OperatedLimiter, { verb, key, tokens = 0, forMs = 0 }: Order): Promise<void> {
-  const choice = policy === undefined ? [] : ([{ policy: policy() }] as const);
-  await mistakes(async () => {
-    if (verb === "credit") await limiter.credit(key, tokens, ...choice);
-    else if (verb === "debit") await limiter.debit(key, tokens, ...choice);
+/** Does what an operator wants. Throws a {@link BadRequest} for a mistake and a {@link StoreFailed} for an outage. */
+export async function act({ limiter, policy }: OperatedLimiter, { verb, key, limit, tokens = 0, forMs = 0 }: Order): Promise<void> {
+  const now = policy?.() ?? limiter.policy;
+  const choice = policy === undefined ? [] : ([{ policy: now }] as const);
+  const names = now.limits.flatMap(({ name, returns }) => (returns === undefined && name !== undefined ? [name] : []));
+  const isOne = now.limits.length === 1;
+  if (verb === "credit" || verb === "debit") expectThat(isOne || (limit !== undefined && names.includes(limit)), `one of the limits ${names.join(", ")}`);
+  const amount = isOne || limit === undefined ? tokens : { [limit]: tokens };
+  await failures(async () => {
+    if (verb === "credit") await limiter.credit(key, amount, ...choice);
+    else if (verb === "debit") await limiter.debit(key, amount, ...choice);
     else if (verb === "block") await limiter.block(key, forMs, ...choice);
     else await limiter.reset(key, ...choice);
   });
@@ -83,19 +104,17 @@ export async function act({ limiter, policy }: OperatedLimiter, { verb, key, tok
 
 /** What is left to a caller. Takes nothing. */
 export async function stateOf({ limiter, policy }: OperatedLimiter, key: Key): Promise<CallerState> {
-  const decision: Decision = await mistakes(async () => limiter.peek(key, policy === undefined ? {} : { policy: policy() }));
+  const decision: Decision = await failures(async () => limiter.peek(key, policy === undefined ? {} : { policy: policy() }));
   const { allowed, retryAfterMs } = decision;
-  const levels = (decision.limits ?? [decision]).map(({ limit, remaining, capacity, resetMs }) => ({ limit: limit ?? decision.policy, remaining, capacity, resetMs }));
+  const levels = (decision.limits ?? [decision]).map(({ limit, remaining, capacity, resetMs, inFlight = false }) => ({ limit, remaining, capacity, resetMs, inFlight }));
   return { levels, allowed, blocked: !decision.allowed && decision.blocked === true, retryAfterMs };
 }
 
-/** The limiter's TypeErrors and RangeErrors are mistakes of the request. */
-async function mistakes<T>(call: () => Promise<T>): Promise<T> {
+/** The limiter's TypeErrors and RangeErrors are mistakes of the request. Other errors come from the store. */
+async function failures<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (error instanceof StoreUnavailableError) throw error;
-    if (error instanceof TypeError || error instanceof RangeError) throw new BadRequest(error.message);
-    throw error;
+    throw error instanceof TypeError || error instanceof RangeError ? new BadRequest(error.message) : new StoreFailed(error);
   }
 }

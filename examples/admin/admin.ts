@@ -1,11 +1,10 @@
 /** The page for operators: who calls most, who is refused, what is left to each, and what to do about it. */
-import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { fileURLToPath } from "node:url";
-import { SluiceError, type Store } from "sluice";
-import { act, BadRequest, expectThat, isKey, isReason, readOrder, stateOf, type CallerState, type OperatedLimiter } from "./actions.js";
-import type { Control, Controls } from "./controls.js";
-import { rowsOf, type CallerRow } from "./recent-callers.js";
+import { createLimiter, MemoryStore, perMinute, type Store } from "sluice";
+import { act, BadRequest, expectThat, isKey, isReason, readOrder, stateOf, StoreFailed, type CallerState, type OperatedLimiter } from "./actions.js";
+import { describeControl, type Control, type Controls } from "./controls.js";
+import { pageFile } from "./files.js";
+import { busiestCallers, type CallerRow } from "./recent-callers.js";
 import { Sessions } from "./sessions.js";
 import type { AllCounts } from "./share.js";
 
@@ -22,9 +21,14 @@ export interface AdminOptions {
   readonly operators: Readonly<Record<string, string>>;
   /** Where guesses of passwords are counted. */
   readonly store: Store;
+  /**
+   * The address of a browser, which limits guesses. Default: the other end of the connection. Behind a proxy this is
+   * the proxy's, so one guesser would keep all operators out: read the field that your proxy sets.
+   */
+  readonly addressOf?: (request: IncomingMessage) => string | undefined;
   /** Whether the page is served over TLS. Default true. */
   readonly secure?: boolean;
-  /** Writes one line for each thing that an operator did. Default: standard output. */
+  /** Writes one line for each sign-in, and for each thing that an operator did. Default: standard output. */
   readonly audit?: (line: string) => void;
   readonly now?: () => number;
 }
@@ -33,16 +37,20 @@ export interface AdminOptions {
 export interface Overview {
   readonly operator: string;
   readonly processes: number;
+  /** True while the other processes cannot be asked: the counts are then those of one process. */
+  readonly alone: boolean;
   readonly limiters: readonly string[];
   readonly policies: readonly (Control & { readonly name: string })[];
-  readonly mostRequests: readonly CallerRow[];
-  readonly mostRefused: readonly CallerRow[];
+  /** The callers with the most requests, and those with the most refusals. */
+  readonly callers: readonly CallerRow[];
 }
 
-const FILES = {
-  "/": ["index.html", "text/html; charset=utf-8"],
-  "/style.css": ["style.css", "text/css; charset=utf-8"],
-} as const;
+/** What was done to a caller, and what is left to it: null if the store does not say. */
+export interface Done {
+  readonly message: string;
+  readonly state: CallerState | null;
+}
+
 const FIELDS = {
   // No inline script runs, no other server is called, and no other page can frame this one.
   "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -52,50 +60,82 @@ const FIELDS = {
 };
 const MOST_BODY = 4_096;
 
+/** An answer that is no success: 409 for numbers that were changed meanwhile, 503 for a change whose end is unknown. */
+class Answer extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly more: object = {},
+  ) {
+    super(message);
+  }
+}
+const UNKNOWN = "It may have been done. Look before you repeat it.";
+
 type Handler = (body: unknown, operator: string) => unknown;
 
 /** Answers the requests of the page. Give it a server of its own, on an address that only operators reach. */
-export function createAdmin({ limiters, controls, change, counts, operators, store, secure = true, audit = console.log, now = () => Date.now() }: AdminOptions): RequestListener {
+export function createAdmin(options: AdminOptions): RequestListener {
+  const { limiters, controls, change, counts, operators, store, secure = true, audit = console.log, now = () => Date.now() } = options;
+  const { addressOf = ({ socket }) => socket.remoteAddress } = options;
   const sessions = new Sessions({ operators, store, secure, now });
+  // A flood of guesses writes one line a minute for each address.
+  const refusedLines = createLimiter({ policy: { name: "admin-refused-line", capacity: 1, refill: perMinute(1) }, store: new MemoryStore({ maxKeys: 1_000, clock: now }) });
   const limiterOf = (name: unknown): OperatedLimiter => {
     expectThat(typeof name === "string" && Object.hasOwn(limiters, name), `one of the limiters ${Object.keys(limiters).join(", ")}`);
     return limiters[name] as OperatedLimiter;
   };
-  const write = (operator: string, what: object): void => audit(JSON.stringify({ time: new Date(now()).toISOString(), operator, ...what }));
+  const write = (operator: string | null, what: object): void => audit(JSON.stringify({ time: new Date(now()).toISOString(), operator, ...what }));
+
+  /** Makes a change and writes it to the record at once, whatever comes afterwards. */
+  async function recorded(operator: string, what: object, make: () => Promise<void> | void): Promise<void> {
+    try {
+      await make();
+    } catch (error) {
+      if (error instanceof BadRequest || (error instanceof StoreFailed && !error.isSent)) throw error;
+      write(operator, { ...what, outcome: "unknown" });
+      throw new Answer(503, UNKNOWN);
+    }
+    write(operator, { ...what, outcome: "done" });
+  }
 
   const handlers: Readonly<Record<string, Handler>> = {
     async "/api/overview"(_, operator): Promise<Overview> {
-      const all = await counts();
-      return { operator, processes: all.processes, limiters: Object.keys(limiters), policies: controls.list(), mostRequests: rowsOf(all, "requests"), mostRefused: rowsOf(all, "refused") };
+      const { processes, alone, ...all } = await counts();
+      return { operator, processes, alone, limiters: Object.keys(limiters), policies: controls.list(), callers: busiestCallers(all) };
     },
     async "/api/peek"(body): Promise<CallerState> {
       const { limiter, key } = Object(body) as { limiter?: unknown; key?: unknown };
       expectThat(isKey(key), "a key: a text, or a list of texts and numbers");
       return stateOf(limiterOf(limiter), key);
     },
-    async "/api/act"(body, operator): Promise<CallerState> {
+    async "/api/act"(body, operator): Promise<Done> {
       const order = readOrder(body);
       const operated = limiterOf(order.limiter);
       const before = await stateOf(operated, order.key);
-      await act(operated, order);
-      const after = await stateOf(operated, order.key);
-      const { limiter, key, verb, tokens, forMs, reason } = order;
-      write(operator, { verb, limiter, key, tokens, forMs, reason, before: before.levels, after: after.levels });
-      return after;
+      const { limiter, key, verb, limit, tokens, forMs, reason } = order;
+      await recorded(operator, { verb, limiter, key, limit, tokens, forMs, reason, before: before.levels }, () => act(operated, order));
+      const state = await stateOf(operated, order.key).catch(() => null);
+      return { state, message: state === null ? "Done. What is left is unknown." : "Done." };
     },
     async "/api/policy"(body, operator): Promise<object> {
-      const { name, capacity, tokens, everyMs, shadow, reason } = Object(body) as Control & { name: unknown; reason: unknown };
+      const { name, capacity, tokens, everyMs, shadow, was, reason } = Object(body) as Control & { name: unknown; was: unknown; reason: unknown };
       expectThat(typeof name === "string" && controls.names.includes(name), `one of the policies ${controls.names.join(", ")}`);
       expectThat(typeof shadow === "boolean", "shadow to be true or false");
       expectThat(isReason(reason), "a reason of 3 to 200 characters");
-      const before = controls.list().find((each) => each.name === name);
-      try {
-        await change(name, { capacity, tokens, everyMs, shadow });
-      } catch (error) {
-        if (error instanceof TypeError || error instanceof RangeError) throw new BadRequest(error.message);
-        throw error;
+      const after = { capacity, tokens, everyMs, shadow };
+      const before = controls.of(name);
+      const seen = Object(was) as Partial<Control>;
+      if ((["capacity", "tokens", "everyMs", "shadow"] as const).some((each) => seen[each] !== before[each])) {
+        throw new Answer(409, `${name} was changed meanwhile: ${describeControl(before)}. Nothing was changed.`, { now: before });
       }
-      write(operator, { verb: "policy", policy: name, before, after: { name, capacity, tokens, everyMs, shadow }, reason });
+      await recorded(operator, { verb: "policy", policy: name, before, after, reason }, async () => {
+        try {
+          await change(name, after);
+        } catch (error) {
+          throw error instanceof TypeError || error instanceof RangeError ? new BadRequest(error.message) : error;
+        }
+      });
       return {};
     },
   };
@@ -104,42 +144,44 @@ export function createAdmin({ limiters, controls, change, counts, operators, sto
     for (const [name, value] of Object.entries(FIELDS)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => {
       if (error instanceof BadRequest) return send(response, 400, { message: error.message });
-      if (error instanceof SluiceError) return send(response, 503, { message: `The store failed (${error.code}). Nothing was changed.` });
+      if (error instanceof StoreFailed) return send(response, 503, { message: error.message });
+      if (error instanceof Answer) return send(response, error.status, { message: error.message, ...error.more });
       console.error(error);
       return send(response, 500, { message: "Something went wrong on our side." });
     });
   };
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
-    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const [path = "/"] = (request.url ?? "/").split("?", 1);
     if (request.method === "GET") {
-      if (pathname === "/page.js") return response.setHeader("Content-Type", "text/javascript; charset=utf-8").end(await pageScript());
-      if (!Object.hasOwn(FILES, pathname)) return send(response, 404, { message: "There is no such page." });
-      const [file, type] = FILES[pathname as keyof typeof FILES];
-      return response.setHeader("Content-Type", type).end(readFileSync(new URL(file, pageFolder())));
+      const file = await pageFile(path);
+      return file === undefined ? send(response, 404, { message: "There is no such page." }) : response.setHeader("Content-Type", file.type).end(file.content);
     }
     if (request.method !== "POST") return send(response.setHeader("Allow", "GET, POST"), 405, { message: "Expected GET or POST" });
     if (!isFromThisPage(request)) return send(response, 403, { message: "Expected a request of this page." });
     const body = await readJson(request);
-    if (pathname === "/api/sign-in") return signIn(request, response, body);
-    if (pathname === "/api/sign-out") return send(response.setHeader("Set-Cookie", sessions.signOut), 200, {});
+    if (path === "/api/sign-in") return signIn(request, response, body);
+    if (path === "/api/sign-out") return send(response.setHeader("Set-Cookie", sessions.signOut), 200, {});
     const operator = sessions.operatorOf(request);
     if (operator === null) return send(response, 401, { message: "Sign in first." });
-    if (!Object.hasOwn(handlers, pathname)) return send(response, 404, { message: "There is no such page." });
-    return send(response, 200, await (handlers[pathname] as Handler)(body, operator));
+    if (!Object.hasOwn(handlers, path)) return send(response, 404, { message: "There is no such page." });
+    return send(response, 200, await (handlers[path] as Handler)(body, operator));
   }
 
   async function signIn(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<unknown> {
     const { name, password } = Object(body) as { name?: unknown; password?: unknown };
     expectThat(typeof name === "string" && typeof password === "string", "a name and a password");
-    const result = await sessions.signIn(request, name, password);
-    if (result === null) return send(response, 401, { message: "Wrong name or password." });
-    if ("cookie" in result) {
-      write(name, { verb: "sign-in" });
-      return send(response.setHeader("Set-Cookie", result.cookie), 200, { operator: name });
-    }
-    const seconds = Math.ceil(result.retryAfterMs / 1_000);
-    return send(response.setHeader("Retry-After", seconds), 429, { message: `Too many wrong passwords. Try again in ${seconds} s.` });
+    const address = addressOf(request) ?? "unknown";
+    const result = await sessions.signIn(address, name, password);
+    // A name that is none may be a password in the wrong field, so it is not written.
+    const operator = Object.hasOwn(operators, name) ? name : null;
+    if (result.outcome === "done" || result.outcome === "wrong" || refusedLines.consume(address).allowed) write(operator, { verb: "sign-in", outcome: result.outcome, address });
+    if (result.outcome === "done") return send(response.setHeader("Set-Cookie", result.cookie), 200, { operator: name });
+    if (result.outcome === "wrong") return send(response, 401, { message: "Wrong name or password." });
+    const seconds = Math.max(1, Math.ceil(result.retryAfterMs / 1_000));
+    response.setHeader("Retry-After", seconds);
+    if (result.outcome === "unavailable") return send(response, 503, { message: "The store does not answer, so no one can sign in now." });
+    return send(response, 429, { message: `Too many wrong passwords. Try again in ${seconds} s.` });
   }
 }
 
@@ -162,24 +204,4 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
 
 function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
-}
-
-let script: Promise<string> | undefined;
-
-/** The page's program. TypeScript becomes one file for the browser when the page is opened for the first time. */
-function pageScript(): Promise<string> {
-  return (script ??= (async () => {
-    const { build } = await import("esbuild");
-    const { outputFiles } = await build({ entryPoints: [fileURLToPath(new URL("page.ts", pageFolder()))], bundle: true, write: false, format: "esm", target: "es2022" });
-    return (outputFiles[0] as { text: string }).text;
-  })());
-}
-
-/** The folder of the page's files, even if this program was bundled into another folder. */
-function pageFolder(): URL {
-  for (let at = new URL("./", import.meta.url); ; at = new URL("../", at)) {
-    const here = new URL("examples/admin/page/", at);
-    if (existsSync(new URL("index.html", here))) return here;
-    if (at.pathname === "/") throw new Error("Expected the folder examples/admin/page above this program, found none");
-  }
 }

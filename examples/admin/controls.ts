@@ -6,25 +6,28 @@ export interface Control extends Numbers {
   readonly shadow?: boolean;
 }
 
+/** What holds now for a policy. */
+export type NamedControl = Required<Control> & { readonly name: string };
+
 /** Live limits that also know which policies are on trial. Write `shadow: () => controls.isShadow("interactive")`. */
-export class Controls extends LiveLimits {
-  readonly #shadow = new Set<string>();
-
+export class Controls extends LiveLimits<Control> {
   isShadow(name: string): boolean {
-    return this.#shadow.has(name);
+    return this.numbers(name).shadow === true;
   }
 
-  override set(name: string, { shadow, ...numbers }: Control): void {
-    super.set(name, numbers);
-    if (shadow === true) this.#shadow.add(name);
-    else this.#shadow.delete(name);
+  /** What holds now for this policy. */
+  of(name: string): NamedControl {
+    const { capacity, tokens, everyMs, shadow = false } = this.numbers(name);
+    return { name, capacity, tokens, everyMs, shadow };
   }
 
-  /** What holds now, by name. */
-  list(): (Control & { readonly name: string })[] {
-    return this.names.map((name) => {
-      const [{ capacity, refill }] = this.policy(name).limits;
-      return { name, capacity, tokens: refill?.tokens ?? 0, everyMs: refill?.everyMs ?? 0, shadow: this.isShadow(name) };
-    });
+  /** What holds now, for each policy. */
+  list(): NamedControl[] {
+    return this.names.map((name) => this.of(name));
   }
+}
+
+/** In words: "capacity 20, 1 token every 1 s, enforced". */
+export function describeControl({ capacity, tokens, everyMs, shadow }: Control): string {
+  return `capacity ${capacity}, ${tokens} ${tokens === 1 ? "token" : "tokens"} every ${everyMs / 1_000} s, ${shadow === true ? "on trial" : "enforced"}`;
 }

@@ -40,7 +40,7 @@ export class HeavyHitters {
   /** What the sketch knows now. */
   summary(): Summary {
     const isFull = this.#heap.length === this.#size;
-    return { entries: this.#heap.map((each) => ({ ...each })), floor: isFull ? (this.#heap[0] as Entry).count : 0, total: this.#total };
+    return { entries: this.#heap.map((each) => ({ ...each })), floor: isFull ? (this.#heap[0] as Entry).count : 0, total: this.#total, size: this.#size };
   }
 
   #rise(place: number): void {
@@ -88,16 +88,21 @@ export interface Entry {
 /** The state of a sketch, or of several sketches together. It is plain data, so processes can send it. */
 export interface Summary {
   readonly entries: readonly Readonly<Entry>[];
-  /** An id that is not in `entries` came at most so often. */
+  /** An id that is not in `entries` came at most so often. At most total / size. */
   readonly floor: number;
   readonly total: number;
+  /** The most entries. */
+  readonly size: number;
 }
 
-/** The most ids of a merged summary. The others raise its floor. */
-const KEPT = 200;
-
-/** Several summaries as one: of minutes that follow each other, or of processes that run side by side. Most first. */
-export function mergeSummaries(summaries: readonly Summary[], most = KEPT): Summary {
+/**
+ * Several summaries as one: of minutes that follow each other, or of processes that run side by side. Most first.
+ *
+ * The result has as many entries as the smallest of them may have, and no fewer. So its bound is total / size, in any
+ * grouping: the counts above the floor add up to at most total - size * floor in each summary, and in the result.
+ */
+export function mergeSummaries(summaries: readonly Summary[]): Summary {
+  const size = Math.min(...summaries.map((each) => each.size));
   const floor = summaries.reduce((sum, each) => sum + each.floor, 0);
   const merged = new Map<string, Entry>();
   for (const { entries, floor: own } of summaries) {
@@ -108,5 +113,6 @@ export function mergeSummaries(summaries: readonly Summary[], most = KEPT): Summ
     }
   }
   const sorted = [...merged.values()].toSorted((a, b) => b.count - a.count);
-  return { entries: sorted.slice(0, most), floor: Math.max(floor, sorted[most]?.count ?? 0), total: summaries.reduce((sum, each) => sum + each.total, 0) };
+  const total = summaries.reduce((sum, each) => sum + each.total, 0);
+  return { entries: sorted.slice(0, size), floor: Math.max(floor, sorted[size]?.count ?? 0), total, size };
 }

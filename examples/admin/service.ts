@@ -27,16 +27,20 @@ export interface StartOptions {
 export async function start({ operators, redisUrl, prefix = "admin", port = 3000, adminPort = 3001, ...audit }: StartOptions) {
   const redis = redisUrl === undefined ? null : new Redis(redisUrl).on("error", () => undefined);
   const store: Store = redis === null ? new MemoryStore() : new RedisStore(redis, { prefix });
-  const controls = new Controls({ interactive: { capacity: 10, tokens: 2, everyMs: 1_000 } });
+  const controls = new Controls({
+    interactive: { capacity: 10, tokens: 2, everyMs: 1_000 },
+    search: { capacity: 5, tokens: 1, everyMs: 1_000, shadow: true }, // a new one, on trial
+  });
   const callers = new RecentCallers();
-  const live = redis === null ? null : await followRedis(controls, redis, `${prefix}:limits`);
+  const follower = redis === null ? null : await followRedis(controls, redis, `${prefix}:limits`);
   const shared = redis === null ? null : shareCallers(callers, redis, `${prefix}:callers`);
 
-  const interactive = createLimiter({
-    policy: controls.policy("interactive"), store,
-    shadow: () => controls.isShadow("interactive"),
-    observe: createObserver(callers.listener("interactive")),
+  const live = (name: string) => createLimiter({
+    policy: controls.policy(name), store,
+    shadow: () => controls.isShadow(name),
+    observe: createObserver(callers.listener(name)),
   });
+  const [interactive, search] = [live("interactive"), live("search")];
   const reports = createLimiter({
     policy: {
       name: "reports",
@@ -52,13 +56,19 @@ export async function start({ operators, redisUrl, prefix = "admin", port = 3000
   // Replace this with your own sign-in. It must verify what the caller sends.
   const limit = rateLimit.with({ key: ({ headers }) => ["user", headers.authorization?.replace(/^Bearer token-of-/, "")], unidentified: "refuse" });
   const inbox = limit({ limiter: interactive, policy: () => controls.policy("interactive") })((_, response) => void response.end("no news\n"));
+  const found = limit({ limiter: search, policy: () => controls.policy("search") })((_, response) => void response.end("3 results\n"));
   const report = limit({ limiter: reports })((_, response) => void response.end("42 pages\n"));
-  const service = createServer((request, response) => void (request.url === "/reports" ? report : inbox)(request, response));
+  const routes = new Map([["/reports", report], ["/search", found]]);
+  const service = createServer((request, response) => void (routes.get(request.url ?? "") ?? inbox)(request, response));
   const page = createServer(
     createAdmin({
-      limiters: { interactive: { limiter: interactive, policy: () => controls.policy("interactive") }, reports: { limiter: reports } },
+      limiters: {
+        interactive: { limiter: interactive, policy: () => controls.policy("interactive") },
+        search: { limiter: search, policy: () => controls.policy("search") },
+        reports: { limiter: reports },
+      },
       controls,
-      change: (name, control) => (live === null ? controls.set(name, control) : live.set(name, control)),
+      change: (name, control) => (follower === null ? controls.set(name, control) : follower.set(name, control)),
       counts: shared === null ? onlyThisProcess(callers) : () => shared.all(),
       operators, store, secure: false, // on loopback, without TLS
       ...audit,
@@ -69,7 +79,7 @@ export async function start({ operators, redisUrl, prefix = "admin", port = 3000
     admin: await listen(page, adminPort),
     async close(): Promise<void> {
       for (const server of [service, page]) server.close().closeAllConnections();
-      live?.close();
+      follower?.close();
       await shared?.close();
       redis?.disconnect();
     },

@@ -21,6 +21,12 @@ export interface SessionOptions {
   readonly now: () => number;
 }
 
+/** How a sign-in went. */
+export type SignIn =
+  | { readonly outcome: "done"; readonly cookie: string }
+  | { readonly outcome: "wrong" }
+  | { readonly outcome: "refused" | "unavailable"; readonly retryAfterMs: number };
+
 export class Sessions {
   readonly #options: SessionOptions;
   /** By name: the hash of the password. It signs the operator's cookies, so a new password ends the old sessions. */
@@ -38,17 +44,18 @@ export class Sessions {
     this.#guesses = createLimiter({ policy: { name: "admin-sign-in", capacity: 5, refill: perHour(20) }, store: options.store, onStoreError: "unavailable" });
   }
 
-  /** Resolves to a cookie for a right password, to the wait after too many wrong ones, and to null for a wrong one. */
-  async signIn(request: IncomingMessage, name: string, password: string): Promise<{ readonly cookie: string } | { readonly retryAfterMs: number } | null> {
-    const key = addressKey(request.socket.remoteAddress) ?? "gone";
+  /** Compares a password. Too many wrong ones from an address refuse it, and so does a store that cannot count them. */
+  async signIn(address: string, name: string, password: string): Promise<SignIn> {
+    const key = addressKey(address) ?? "unknown";
     const decision = await this.#guesses.consume(key);
-    if (!decision.allowed) return { retryAfterMs: decision.retryAfterMs };
+    if (!decision.allowed) return { outcome: decision.reason === "store_unavailable" ? "unavailable" : "refused", retryAfterMs: decision.retryAfterMs };
     const known = this.#hashes.get(name);
     const given = (await hash(password, saltOf(name), HASH_BYTES)) as Buffer; // also for an unknown name: both take as long
-    if (known === undefined || !timingSafeEqual(known, given)) return null;
-    await this.#guesses.settle(key, decision, 0); // a right password is free
+    if (known === undefined || !timingSafeEqual(known, given)) return { outcome: "wrong" };
+    // A right password is free. If the store fails now, it costs one guess.
+    await Promise.resolve(this.#guesses.settle(key, decision, 0)).catch(() => undefined);
     const text = `${name}.${this.#options.now() + HOURS * 3_600_000}`;
-    return { cookie: this.#cookie(`${text}.${signature(known, text)}`, HOURS * 3_600) };
+    return { outcome: "done", cookie: this.#cookie(`${text}.${signature(known, text)}`, HOURS * 3_600) };
   }
 
   /** The cookie that ends a session in this browser. */

@@ -9,37 +9,72 @@ export interface Numbers {
   readonly everyMs: number;
 }
 
-/** The policies of this process, by their names. */
-export class LiveLimits {
-  readonly #policies: Map<string, Policy>;
+/** The policies of this process, by their names. Numbers may have more members, which travel with them. */
+export class LiveLimits<N extends Numbers = Numbers> {
+  readonly #defaults: ReadonlyMap<string, N>;
+  readonly #held: Map<string, { readonly numbers: N; readonly policy: Policy }>;
+  /** By name: what was stored and could not be used, so that it is reported once. */
+  readonly #reported = new Map<string, string>();
 
-  /** `defaults` hold until somebody has changed them. */
-  constructor(defaults: Readonly<Record<string, Numbers>>) {
-    this.#policies = new Map(Object.entries(defaults).map(([name, numbers]) => [name, policyOf(name, numbers)]));
+  /** `defaults` hold until they are changed. */
+  constructor(defaults: Readonly<Record<string, N>>) {
+    this.#defaults = new Map(Object.entries(defaults));
+    this.#held = new Map(Object.entries(defaults).map(([name, numbers]) => [name, { numbers, policy: policyOf(name, numbers) }]));
   }
 
   /** The names of the policies. */
   get names(): readonly string[] {
-    return [...this.#policies.keys()];
+    return [...this.#held.keys()];
   }
 
   /** The policy that holds now: `rateLimit({ policy: () => limits.policy("interactive"), ... })`. */
   policy(name: string): Policy {
-    const policy = this.#policies.get(name);
-    if (policy === undefined) throw new RangeError(`Expected one of the policies ${this.names.join(", ")}, got ${name}`);
-    return policy;
+    return this.#of(name).policy;
+  }
+
+  /** The numbers that hold now. */
+  numbers(name: string): N {
+    return this.#of(name).numbers;
   }
 
   /** Changes the numbers in this process. Throws a TypeError or RangeError for impossible ones, and then changes nothing. */
-  set(name: string, numbers: Numbers): void {
-    const policy = this.check(name, numbers);
-    this.#policies.set(name, policy);
+  set(name: string, numbers: N): void {
+    this.#held.set(name, { numbers, policy: this.check(name, numbers) });
+  }
+
+  /** Goes back to the numbers of the code, in this process. */
+  unset(name: string): void {
+    this.policy(name);
+    this.set(name, this.#defaults.get(name) as N);
   }
 
   /** What {@link set} would set. Call it before you tell other processes. */
-  check(name: string, numbers: Numbers): Policy {
+  check(name: string, numbers: N): Policy {
     this.policy(name);
     return policyOf(name, numbers);
+  }
+
+  /**
+   * Takes the stored numbers, as JSON by the names of policies. They win over those of the code, which hold for a policy
+   * without stored ones. Another program may have stored anything: what cannot be used is reported, and changes nothing.
+   */
+  take(stored: ReadonlyMap<string, string>): void {
+    for (const name of this.names) if (!stored.has(name)) this.unset(name);
+    for (const [name, text] of stored) {
+      try {
+        this.set(name, JSON.parse(text) as N);
+        this.#reported.delete(name);
+      } catch (error) {
+        if (this.#reported.get(name) !== text) console.error(`The numbers of ${name} stay as they are:`, (error as Error).message);
+        this.#reported.set(name, text);
+      }
+    }
+  }
+
+  #of(name: string) {
+    const held = this.#held.get(name);
+    if (held === undefined) throw new RangeError(`Expected one of the policies ${this.names.join(", ")}, got ${name}`);
+    return held;
   }
 }
 

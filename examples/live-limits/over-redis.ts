@@ -1,33 +1,46 @@
 /** Numbers that reach every process through Redis: a hash holds them, and a message says that they have changed. */
 import type { Redis } from "ioredis";
+import { keepReading, type Follower, type ReadingOptions } from "./keep-reading.js";
 import type { LiveLimits, Numbers } from "./live-limits.js";
 
-/** Reads the numbers now, after each change, and after each reconnect. Resolves when the first ones hold. */
-export async function followRedis(limits: LiveLimits, redis: Redis, name = "live-limits") {
-  const read = async (): Promise<void> => {
-    for (const [policy, text] of Object.entries(await redis.hgetall(name))) take(limits, policy, text);
-  };
+/**
+ * Reads the numbers now, after each change and reconnect, and each minute. Resolves when the first ones hold. Without
+ * Redis it resolves after a second with the numbers of the code, and reads on in the background.
+ */
+export async function followRedis<N extends Numbers>(limits: LiveLimits<N>, redis: Redis, name = "live-limits", options?: ReadingOptions): Promise<Follower<N>> {
+  const reader = keepReading(async () => limits.take(new Map(Object.entries(await redis.hgetall(name)))), options);
   const listener = redis.duplicate({ connectionName: name }); // a connection that listens can do nothing else
   listener.on("error", () => undefined); // the connection is made again, and the numbers stay as they are meanwhile
-  listener.on("message", () => void read().catch(console.error));
-  listener.on("ready", () => void read().catch(console.error)); // messages of an outage are lost
-  await listener.subscribe(name);
-  await read();
+  listener.on("message", () => void reader.readNow());
+  // Messages of an outage are lost, so the numbers are read after it. The first of all may have failed to subscribe.
+  listener.on("ready", () => void listen());
+
+  async function listen(): Promise<void> {
+    await listener.subscribe(name).catch(() => undefined);
+    await reader.readNow();
+  }
+
+  void listen();
+  await reader.started();
   return {
-    /** Changes the numbers in all processes. Throws for impossible ones, and then tells no one. */
-    async set(policy: string, numbers: Numbers): Promise<void> {
+    async set(policy, numbers) {
       limits.check(policy, numbers);
-      await redis.multi().hset(name, policy, JSON.stringify(numbers)).publish(name, policy).exec();
+      await done(redis.multi().hset(name, policy, JSON.stringify(numbers)).publish(name, policy).exec());
+      limits.set(policy, numbers); // here at once, before the message
     },
-    close: () => listener.disconnect(),
+    async unset(policy) {
+      limits.policy(policy);
+      await done(redis.multi().hdel(name, policy).publish(name, policy).exec());
+      limits.unset(policy);
+    },
+    close() {
+      reader.close();
+      listener.disconnect();
+    },
   };
 }
 
-/** Somebody else may have written anything: what cannot be read leaves the numbers as they are. */
-function take(limits: LiveLimits, policy: string, text: string): void {
-  try {
-    limits.set(policy, JSON.parse(text) as Numbers);
-  } catch (error) {
-    console.error(`The numbers of ${policy} stay as they are:`, (error as Error).message);
-  }
+/** A transaction resolves also when one of its commands failed. */
+async function done(results: Promise<readonly (readonly [error: Error | null, result: unknown])[] | null>): Promise<void> {
+  for (const [error] of (await results) ?? []) if (error !== null) throw error;
 }

@@ -14,13 +14,14 @@ const users = new Map([["Bearer token-of-ann", "ann"]]);
 const signedIn = (request: IncomingMessage): string | undefined => users.get(request.headers.authorization ?? "");
 
 /** Answers /metrics with all measurements, and limits all other paths. */
-export function buildServer(store: Store = new MemoryStore(), userOf = signedIn): Server {
+export function buildServer(store: Store = new MemoryStore(), userOf = signedIn, shadow = false): Server {
   const registry = new Registry();
   if (store instanceof MemoryStore) measureMemory(registry, store);
   const limited = rateLimit({
-    policy: { name: "interactive", capacity: 3, refill: perSecond(1) },
+    policy: { name: "interactive", capacity: 5, refill: perSecond(1) },
     key: (request) => ["user", userOf(request)], // all callers that are not signed in share one bucket
     store,
+    shadow,
     observe: createObserver(measureIn(registry)),
   });
   const inbox = limited((_, response) => void response.end("no news\n"));

@@ -18,7 +18,7 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
     advice: { explicitBucketBoundaries: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] },
   });
   const near = meter.createCounter("sluice.near_limit", {
-    description: "Allowed requests that left at most 20 % of the limit.",
+    description: "Allowed requests that left at most 20 % of a limit of at least 5.",
     unit: "{decision}",
   });
   const fresh = meter.createCounter("sluice.fresh", {
@@ -39,7 +39,8 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
     decisions.add(1, attributes);
     // A decision without the store knows only the tokens of a local share.
     const known = outcome === "allowed" && !degraded;
-    if (known && remaining <= capacity / 5) near.add(1, policy);
+    // A smaller limit has a fifth left only when it has nothing left: with a capacity of 1, after each request.
+    if (known && capacity >= 5 && remaining <= capacity / 5) near.add(1, policy);
     if (known && cost > 0 && remaining + cost === capacity) fresh.add(1, policy);
     // No value with a store in memory. 0 for a remembered refusal, because no store was called.
     if (durationMs) durations.record(durationMs / 1_000, { ...policy, "sluice.degraded": degraded });

@@ -21,7 +21,7 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
   });
   const near = new Counter({
     name: "sluice_near_limit_total",
-    help: "Allowed requests that left at most 20 % of the limit.",
+    help: "Allowed requests that left at most 20 % of a limit of at least 5.",
     labelNames: ["policy"],
     registers,
   });
@@ -44,7 +44,8 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
     decisions.inc({ policy, outcome, reason: reason ?? "none", degraded });
     // A decision without the store knows only the tokens of a local share.
     const known = outcome === "allowed" && !event.degraded;
-    if (known && remaining <= capacity / 5) near.inc({ policy });
+    // A smaller limit has a fifth left only when it has nothing left: with a capacity of 1, after each request.
+    if (known && capacity >= 5 && remaining <= capacity / 5) near.inc({ policy });
     if (known && cost > 0 && remaining + cost === capacity) fresh.inc({ policy });
     // No value with a store in memory. 0 for a remembered refusal, because no store was called.
     if (durationMs) durations.observe({ policy, degraded }, durationMs / 1_000);

@@ -26,8 +26,14 @@ const quickRules = rules
   .replaceAll("[1d] offset 1h", "[3s] offset 6s")
   .replace(/for: \d+m/g, "for: 0s");
 
+interface Place {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
 interface Dashboard {
-  readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[];
+  readonly panels: readonly { readonly id: number; readonly title: string; readonly gridPos: Place; readonly targets: readonly { readonly expr: string }[] }[];
 }
 const dashboard = JSON.parse(readFileSync(join(FOLDER, "dashboard.json"), "utf8")) as Dashboard;
 
@@ -38,8 +44,8 @@ describeWith("prometheus", "alarms", () => {
   });
 
   /** The example's server over `store`, and a Prometheus that looks at it. `ask` sends requests of these users, one after another. */
-  async function watch(store?: Store) {
-    const server: Server = buildServer(store, (request) => request.headers.authorization).listen(0, "127.0.0.1");
+  async function watch(store?: Store, shadow = false) {
+    const server: Server = buildServer(store, (request) => request.headers.authorization, shadow).listen(0, "127.0.0.1");
     await once(server, "listening");
     stops.push(() => (server.closeAllConnections(), server.close()));
     const { port } = server.address() as AddressInfo;
@@ -63,12 +69,20 @@ describeWith("prometheus", "alarms", () => {
         expect(await prometheus.firing()).toEqual([]);
       }, { ...SOON, interval: 500 }); // few callers, so that a flood is many times more
     };
-    return { ask, flood, fires, prometheus };
+    /** The titles of the panels whose queries find something above 0 now. A query that is wrong throws. */
+    const shown = async (): Promise<string[]> => {
+      const found = await Promise.all(dashboard.panels.map(async ({ title, targets }) => {
+        const rows = await Promise.all(targets.map(({ expr }) => prometheus.query(atOnce(expr))));
+        return rows.every((each) => each.some(({ value }) => Number(value[1]) > 0)) ? [title] : [];
+      }));
+      return found.flat();
+    };
+    return { ask, flood, fires, prometheus, shown };
   }
   const many = (count: number): string[] => Array.from({ length: count }, () => `user ${Math.random()}`);
 
   test("refusals, callers close to the limit, and sprayed keys", { timeout: 120_000 }, async () => {
-    const { ask, flood, fires, prometheus } = await watch(new MemoryStore({ maxKeys: 500 }));
+    const { ask, flood, fires, prometheus, shown } = await watch(new MemoryStore({ maxKeys: 500 }));
     // Six users in turn, each of whom leaves at least a fifth: nothing fires.
     await vi.waitFor(async () => {
       await ask(...many(1));
@@ -78,12 +92,18 @@ describeWith("prometheus", "alarms", () => {
     await fires(["SluiceManyRefused"], () => ask("ann", ...many(2), "ann"));
     await fires(["SluiceNearLimit"], async () => {
       const [user = ""] = many(1);
-      await ask(user, user, user);
+      await ask(user, user, user, user, user);
     });
     await fires(["SluiceBucketsEvicted", "SluiceManyNewKeys"], async () => void (await flood(many(300))));
-    // Every panel over these metrics has something to show, and no query is wrong.
-    const shown = await Promise.all(dashboard.panels.map(async ({ title, targets }) => ({ title, found: (await Promise.all(targets.map(({ expr }) => prometheus.query(atOnce(expr))))).every((rows) => rows.length > 0) })));
-    expect(shown.filter(({ found }) => !found).map(({ title }) => title)).toEqual(["Would be refused in shadow mode", "Wait for the store", "Decided without the store, share"]);
+    expect(await shown()).toEqual(["Requests by outcome", "Refused, share of requests", "Close to the limit, share of requests", "Callers who had spent nothing", "Forgotten too early"]);
+  });
+
+  test("the panel of shadow mode shows what would be refused", { timeout: 120_000 }, async () => {
+    const { ask, shown } = await watch(new MemoryStore(), true);
+    await vi.waitFor(async () => {
+      await ask("ann", "ann", "ann", "ann");
+      expect(await shown()).toContain("Would be refused in shadow mode");
+    }, SOON);
   });
 
   describeWith("redis-server", "of the store", () => {
@@ -95,21 +115,28 @@ describeWith("prometheus", "alarms", () => {
       const admin = new Redis(redis.url).on("error", () => undefined);
       stops.push(() => admin.disconnect());
       const store = new RedisStore(client, { timeoutMs: 2_000, breaker: { failures: 2, probeEveryMs: 100 }, denyCacheMs: 0 });
-      const { ask, fires } = await watch(store);
+      const { ask, fires, prometheus, shown } = await watch(store);
       await fires(["SluiceStoreSlow"], async () => {
         const paused = admin.call("CLIENT", "PAUSE", "90", "ALL");
         await Promise.all([paused, ask(...many(1))]);
       });
+      expect(await shown()).toContain("Wait for the store");
       await redis.kill("SIGSTOP");
       let stopped = true;
+      let panels: readonly string[] = [];
+      let instances: readonly unknown[] = [];
       await fires(
         ["SluiceDecidesAlone", "SluiceStoreUnavailable"],
         () => Promise.all([ask(...many(1)), ask(...many(1))]).then(() => undefined),
         async () => {
+          panels = await shown();
+          instances = await prometheus.query(`sum by (instance) (sluice_store_unavailable{job=~".*"})`);
           if (stopped) await redis.kill("SIGCONT");
           stopped = false;
         },
       );
+      expect(panels).toEqual(expect.arrayContaining(["Decided without the store, share", "Stores"]));
+      expect(instances).toMatchObject([{ metric: { instance: expect.stringContaining(":") as string }, value: [expect.any(Number), "1"] }]); // the runbook's query
     });
   });
 
@@ -146,6 +173,15 @@ describe("the dashboard", () => {
     const metrics = [...readFileSync(join(FOLDER, "prometheus.ts"), "utf8").matchAll(/name: "(\w+)"/g)].map(([, name = ""]) => name);
     expect(metrics.length).toBe(6);
     expect(metrics.filter((name) => !queries.includes(name))).toEqual([]);
+    const { panels } = dashboard;
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    for (const [i, { title, gridPos: one }] of panels.entries()) {
+      expect(one.x + one.w, title).toBeLessThanOrEqual(24); // the columns of Grafana
+      for (const { title: second, gridPos: other } of panels.slice(i + 1)) {
+        const apart = one.x + one.w <= other.x || other.x + other.w <= one.x || one.y + one.h <= other.y || other.y + other.h <= one.y;
+        expect(apart, `${title} and ${second}`).toBe(true);
+      }
+    }
   });
 });
 

@@ -1,12 +1,17 @@
 // Numbers of examples/live-limits that change in two running processes, over Redis and over Postgres.
 import type { ChildProcess } from "node:child_process";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { Redis } from "ioredis";
 import pg from "pg";
 import type { Decision } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Controls, type Control } from "../../examples/admin/controls.js";
+import { keepReading, type Follower } from "../../examples/live-limits/keep-reading.js";
 import { LiveLimits, type Numbers } from "../../examples/live-limits/live-limits.js";
 import { followPostgres } from "../../examples/live-limits/over-postgres.js";
 import { followRedis } from "../../examples/live-limits/over-redis.js";
+import { freePort } from "../helpers/free-port.js";
+import { startRedis } from "../helpers/own-redis.js";
 import { messageFrom, startProcess } from "../helpers/processes.js";
 import { describeWith, postgresUrl, redisUrl } from "../helpers/services.js";
 
@@ -22,6 +27,75 @@ test("impossible numbers and unknown names are refused, and the old numbers stay
   expect(limits.policy("interactive").maxCost).toBe(10);
 });
 
+test("stored numbers win over those of the code, and leave with their row", () => {
+  const limits = new LiveLimits(DEFAULTS);
+  const complained = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  limits.take(new Map([["interactive", JSON.stringify({ capacity: 20, tokens: 1, everyMs: 1_000 })]]));
+  expect(limits.policy("interactive").maxCost).toBe(20);
+  for (const text of ["null", "5", "{", '{"capacity":0}', '{"capacity":0}']) limits.take(new Map([["interactive", text], ["of another service", "x"]]));
+  expect(limits.policy("interactive").maxCost).toBe(20);
+  expect(complained).toHaveBeenCalledTimes(5); // each once
+  limits.take(new Map());
+  expect(limits.numbers("interactive")).toEqual(DEFAULTS.interactive);
+  vi.restoreAllMocks();
+});
+
+describe("reading", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("one read at a time, and once more for what was asked meanwhile: no older answer comes last", async () => {
+    const answers: (() => void)[] = [];
+    const reader = keepReading(() => new Promise((resolve) => answers.push(resolve)));
+    const all = [reader.readNow(), reader.readNow(), reader.readNow()];
+    expect(answers).toHaveLength(1);
+    answers[0]?.();
+    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    answers[1]?.();
+    await Promise.all(all);
+    expect(answers).toHaveLength(2);
+    reader.close();
+  });
+
+  test("again each minute, a second after a failure, which is reported once, and never after `close`", async () => {
+    vi.useFakeTimers();
+    const complained = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    let reads = 0;
+    let fails = false;
+    const reader = keepReading(async () => {
+      reads += 1;
+      if (fails) throw new Error("connection lost");
+    });
+    await reader.started();
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(reads).toBe(1);
+    fails = true;
+    await vi.advanceTimersByTimeAsync(1);
+    expect(reads).toBe(2);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(reads).toBe(4);
+    expect(complained).toHaveBeenCalledTimes(1);
+    fails = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    reader.close();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(reads).toBe(5);
+    vi.restoreAllMocks();
+  });
+});
+
+/** A door to a server that is opened later. */
+async function openDoor(port: number, url: string): Promise<Server> {
+  const sockets = new Set<Socket>();
+  const door = createServer((near) => {
+    const far = connect(Number(new URL(url).port || 5432), new URL(url).hostname);
+    for (const socket of [near, far]) sockets.add(socket.on("error", () => undefined).on("close", () => (near.destroy(), far.destroy())));
+    near.pipe(far).pipe(near);
+  });
+  door.once("close", () => sockets.forEach((socket) => socket.destroy()));
+  await new Promise<void>((resolve) => door.listen(port, "127.0.0.1", resolve));
+  return door;
+}
+
 describeWith("redis", "with Redis", () => {
   describeWith("postgres", "and Postgres", () => {
     describe.each(["Redis", "Postgres"])("live limits over %s", (way) => {
@@ -30,12 +104,12 @@ describeWith("redis", "with Redis", () => {
       let redis: Redis;
       let pool: pg.Pool;
       let children: ChildProcess[];
-      let own: LiveLimits;
-      let follower: Awaited<ReturnType<typeof followRedis>>;
+      let own: Controls;
+      let follower: Follower<Control>;
       beforeEach(async () => {
         redis = new Redis(redisUrl());
         pool = new pg.Pool({ connectionString: postgresUrl() });
-        own = new LiveLimits(DEFAULTS);
+        own = new Controls(DEFAULTS);
         follower = way === "Redis" ? await followRedis(own, redis, name) : await followPostgres(own, pool, name);
         children = await Promise.all([1, 2].map(() => startProcess("test/examples/live-limits-child.ts", [way, redisUrl(), postgresUrl(), prefix, name])));
         await Promise.all(children.map((child) => messageFrom(child)));
@@ -68,11 +142,26 @@ describeWith("redis", "with Redis", () => {
         expect(own.policy("interactive").maxCost).toBe(5);
       });
 
-      test("impossible numbers reach no one, also when somebody else wrote them", async () => {
+      test("a policy goes on trial in all processes, and back to the numbers of the code", async () => {
+        const other = new Controls(DEFAULTS);
+        const second = way === "Redis" ? await followRedis(other, redis, name) : await followPostgres(other, pool, name);
+        const numbers = { capacity: 20, tokens: 2, everyMs: 1_000, shadow: true };
+        await follower.set("interactive", numbers);
+        expect(own.list()).toEqual([{ name: "interactive", ...numbers }]); // here at once
+        await vi.waitFor(() => expect(other.list()).toEqual([{ name: "interactive", ...numbers }]), SOON);
+        await second.unset("interactive");
+        expect(other.list()).toEqual([{ name: "interactive", ...DEFAULTS.interactive, shadow: false }]);
+        await vi.waitFor(() => expect(own.list()).toEqual(other.list()), SOON);
+        for (const child of [0, 1]) await vi.waitFor(async () => expect((await ask(child, 0)).capacity).toBe(10), SOON);
+        await expect(second.unset("interactve")).rejects.toThrow("Expected one of the policies interactive, got interactve");
+        second.close();
+      });
+
+      test("impossible numbers reach no one, also when another program wrote them", async () => {
         await expect(follower.set("interactive", { capacity: 0, tokens: 1, everyMs: 1 })).rejects.toThrow(/Expected `capacity`/);
         const complained = vi.spyOn(console, "error").mockImplementation(() => undefined);
         if (way === "Redis") await redis.multi().hset(name, "interactive", '{"capacity":0}').hset(name, "gone", "x").publish(name, "x").exec();
-        else await pool.query(`INSERT INTO ${name} VALUES ('interactive', 0, 1, 1), ('gone', 1, 1, 1); SELECT pg_notify('${name}', '')`);
+        else await pool.query(`INSERT INTO ${name} VALUES ('interactive', '{"capacity":0}'), ('gone', '5'); SELECT pg_notify('${name}', '')`);
         await vi.waitFor(() => expect(complained.mock.calls.length).toBeGreaterThanOrEqual(2), SOON);
         expect(own.policy("interactive").maxCost).toBe(10);
         for (const child of [0, 1]) expect((await ask(child, 0)).capacity).toBe(10);
@@ -83,10 +172,75 @@ describeWith("redis", "with Redis", () => {
       test("a process that lost its connection reads the numbers when it has it again", async () => {
         const ids = async (): Promise<string[]> => [...String(await redis.client("LIST")).matchAll(/id=(\d+) [^\n]*name=(\S+)/g)].filter(([, , of]) => of === name).map(([, id = ""]) => id);
         if (way === "Redis") for (const id of await ids()) await redis.client("KILL", "ID", id);
-        else await pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1", [`LISTEN ${name}`]);
+        else expect((await pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1", [`SELECT name, numbers::text FROM ${name}`])).rowCount).toBe(3);
         await follower.set("interactive", { capacity: 7, tokens: 1, everyMs: 1_000 });
         for (const child of [0, 1]) await vi.waitFor(async () => expect((await ask(child, 0)).capacity).toBe(7), SOON);
       });
     });
+
+    test("many processes that start at once make one table", async () => {
+      const table = `live_limits_${process.pid}_race`;
+      const pools = Array.from({ length: 8 }, () => new pg.Pool({ connectionString: postgresUrl(), max: 1 }));
+      const complained = vi.spyOn(console, "error").mockImplementation(() => undefined);
+      try {
+        await Promise.all(pools.map((pool) => pool.query("SELECT 1"))); // connected, so that all ask at the same time
+        for (let round = 0; round < 5; round++) {
+          await pools[0]?.query(`DROP TABLE IF EXISTS ${table}`);
+          const made = pools.map((pool) => followPostgres(new LiveLimits(DEFAULTS), pool, table));
+          for (const follower of await Promise.all(made)) follower.close();
+          expect(complained.mock.calls).toEqual([]);
+        }
+      } finally {
+        await pools[0]?.query(`DROP TABLE IF EXISTS ${table}`);
+        await Promise.all(pools.map((pool) => pool.end()));
+        vi.restoreAllMocks();
+      }
+    });
+
+    test("Postgres is down: the service starts with the numbers of the code, and reads when it can", async () => {
+      const table = `live_limits_${process.pid}_down`;
+      const there = new pg.Pool({ connectionString: postgresUrl() });
+      await followPostgres(new LiveLimits(DEFAULTS), there, table).then(async (follower) => {
+        await follower.set("interactive", { capacity: 20, tokens: 1, everyMs: 1_000 });
+        follower.close();
+      });
+      const port = await freePort();
+      const url = new URL(postgresUrl());
+      Object.assign(url, { hostname: "127.0.0.1", port: String(port) });
+      const pool = new pg.Pool({ connectionString: url.href });
+      const complained = vi.spyOn(console, "error").mockImplementation(() => undefined);
+      const own = new LiveLimits(DEFAULTS);
+      const follower = await followPostgres(own, pool, table, { afterFailureMs: 20 });
+      expect([own.policy("interactive").maxCost, complained.mock.calls.length]).toEqual([10, 1]);
+      const door = await openDoor(port, postgresUrl());
+      await vi.waitFor(() => expect(own.policy("interactive").maxCost).toBe(20), SOON);
+      follower.close();
+      await pool.end();
+      await new Promise((resolve) => door.close(resolve));
+      await there.query(`DROP TABLE ${table}`);
+      await there.end();
+      vi.restoreAllMocks();
+    });
+  });
+});
+
+describeWith("redis-server", "without Redis", () => {
+  test("the service starts with the numbers of the code, and reads when it can", async () => {
+    const port = await freePort();
+    const redis = new Redis(port, "127.0.0.1", { retryStrategy: () => 50 }).on("error", () => undefined);
+    const complained = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const own = new LiveLimits(DEFAULTS);
+    const follower = await followRedis(own, redis, "live", { firstMs: 10, afterFailureMs: 20 });
+    expect(own.policy("interactive").maxCost).toBe(10);
+    const server = await startRedis([], port);
+    const other = new LiveLimits(DEFAULTS);
+    const second = new Redis(port, "127.0.0.1");
+    const writer = await followRedis(other, second, "live");
+    await writer.set("interactive", { capacity: 20, tokens: 1, everyMs: 1_000 });
+    await vi.waitFor(() => expect(own.policy("interactive").maxCost).toBe(20), SOON);
+    for (const each of [follower, writer]) each.close();
+    for (const each of [redis, second]) each.disconnect();
+    await server.stop();
+    complained.mockRestore();
   });
 });

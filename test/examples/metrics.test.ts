@@ -13,17 +13,17 @@ const KEY = "ann@example.org";
 
 /** Two decisions by a store, then one without it; with `shadow: true` one refusal that was none; and one by a store in memory. */
 async function live(observe: (event: LimiterEvent) => void): Promise<void> {
-  const policy = { name: "api", capacity: 2, refill: perSecond(1) };
+  const policy = { name: "api", capacity: 5, refill: perSecond(1) };
   const clock = (): number => 0;
   const store = new UnsteadyStore(clock, { breaker: { failures: 1 } });
   const limiter = createLimiter({ policy, store, observe: createObserver(observe) });
-  await limiter.consume(KEY, 2);
+  await limiter.consume(KEY, 5);
   await limiter.consume(KEY);
   store.health = "down";
   await limiter.consume(KEY);
   // One key that fails is no outage yet.
   await limiter.peek("bob").catch(() => undefined);
-  createLimiter({ policy: { ...policy, name: "trial" }, store: new MemoryStore({ clock }), shadow: true, observe: createObserver(observe) }).consume(KEY, 3);
+  createLimiter({ policy: { ...policy, name: "trial" }, store: new MemoryStore({ clock }), shadow: true, observe: createObserver(observe) }).consume(KEY, 6);
 }
 
 /** Collects when it is told to. */
@@ -97,6 +97,23 @@ test("Prometheus counts the same", async () => {
     'sluice_store_unavailable 1',
   ]);
   expect(text).not.toContain("ann");
+});
+
+test.each(["OpenTelemetry", "Prometheus"])("%s counts no caller of a limit below 5 as near: it would count each request of a limit of 1", async (which) => {
+  const reader = new Reader();
+  const provider = new MeterProvider({ readers: [reader] });
+  const registry = new Registry();
+  const observe = createObserver(which === "Prometheus" ? measureIn(registry) : measureWith(provider.getMeter("sluice")));
+  const store = new MemoryStore({ clock: () => 0 });
+  for (const capacity of [1, 4, 5]) {
+    const limiter = createLimiter({ policy: { name: `of-${capacity}`, capacity, refill: perSecond(1) }, store, observe });
+    for (let i = 0; i < capacity; i++) limiter.consume(KEY);
+  }
+  const { resourceMetrics } = await reader.collect();
+  const near = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics).find(({ descriptor }) => descriptor.name === "sluice.near_limit")?.dataPoints ?? [];
+  const values = which === "Prometheus" ? ((await registry.getSingleMetric("sluice_near_limit_total")?.get())?.values.map(({ labels, value }) => [labels["policy"], value]) ?? []) : near.map(({ attributes, value }) => [attributes["sluice.policy"], value]);
+  expect(values).toEqual([["of-5", 2]]);
+  await provider.shutdown();
 });
 
 test.each(["OpenTelemetry", "Prometheus"])("%s knows of a store that came back", async (which) => {

@@ -2,8 +2,8 @@
 
 /** The server refused a request. */
 export class Refusal extends Error {
-  constructor(readonly status: number, message: string) {
-    super(message);
+  constructor(readonly status: number, readonly body: { readonly message: string; readonly now?: unknown }) {
+    super(body.message);
   }
 }
 
@@ -30,7 +30,7 @@ export function say(text: string, state: "good" | "bad" = "good"): void {
 
 export async function post<T>(path: string, body: object): Promise<T> {
   const response = await fetch(`/api/${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-  const answer = (await response.json()) as T & { readonly message: string };
-  if (!response.ok) throw new Refusal(response.status, answer.message);
+  const answer = (await response.json()) as T & Refusal["body"];
+  if (!response.ok) throw new Refusal(response.status, answer);
   return answer;
 }

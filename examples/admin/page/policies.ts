@@ -1,25 +1,35 @@
 // The policies whose numbers and mode change at run time.
-import type { Control } from "../controls.js";
-import { element, field, make } from "./parts.js";
+import type { Control, NamedControl } from "../controls.js";
+import { element, field, make, Refusal } from "./parts.js";
 
-/** A change of one policy, with its reason. */
-export type Change = Control & { readonly name: string; readonly reason: string };
+/** A change of one policy, what the operator saw before, and the reason. */
+export type Change = Control & { readonly name: string; readonly was: Control; readonly reason: string };
+
+type Attempt = (handle: () => Promise<unknown>) => Promise<boolean>;
+
+/** What each form showed before the operator typed. */
+const seen = new WeakMap<HTMLFormElement, NamedControl>();
 
 /** Shows a form for each policy. While an operator edits one, its numbers stay as they were typed. */
-export function showPolicies(policies: readonly (Control & { readonly name: string })[], change: (wanted: Change) => unknown): void {
+export function showPolicies(policies: readonly (Control & { readonly name: string })[], change: (wanted: Change) => Promise<void>, attempt: Attempt): void {
   const box = element("policies");
   for (const policy of policies) {
     const id = `policy-${policy.name}`;
-    const form = (document.getElementById(id) as HTMLFormElement | null) ?? addForm(box, id, policy.name, change);
+    const form = (document.getElementById(id) as HTMLFormElement | null) ?? addForm(box, id, policy.name, change, attempt);
     if (form.contains(document.activeElement) || form.dataset["edited"] !== undefined) continue;
-    field(form, "capacity").value = String(policy.capacity);
-    field(form, "tokens").value = String(policy.tokens);
-    field(form, "seconds").value = String(policy.everyMs / 1_000);
-    field(form, "shadow").checked = policy.shadow === true;
+    fill(form, { ...policy, shadow: policy.shadow === true });
   }
 }
 
-function addForm(box: HTMLElement, id: string, name: string, change: (wanted: Change) => unknown): HTMLFormElement {
+function fill(form: HTMLFormElement, policy: NamedControl): void {
+  seen.set(form, policy);
+  field(form, "capacity").value = String(policy.capacity);
+  field(form, "tokens").value = String(policy.tokens);
+  field(form, "seconds").value = String(policy.everyMs / 1_000);
+  field(form, "shadow").checked = policy.shadow;
+}
+
+function addForm(box: HTMLElement, id: string, name: string, change: (wanted: Change) => Promise<void>, attempt: Attempt): HTMLFormElement {
   const form = document.createElement("form");
   form.id = id;
   form.className = "row";
@@ -27,16 +37,25 @@ function addForm(box: HTMLElement, id: string, name: string, change: (wanted: Ch
   const reason = input("reason", "Reason", "text");
   reason.className = "wide";
   form.append(reason, make("button", "Change"));
-  Object.assign(field(form, "reason"), { required: true, minLength: 3, maxLength: 200 });
+  Object.assign(field(form, "reason"), { required: true, minLength: 3, maxLength: 200, placeholder: "ticket 4711" });
   Object.assign(field(form, "seconds"), { step: "any" });
   form.addEventListener("input", () => (form.dataset["edited"] = ""));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    delete form.dataset["edited"];
-    (document.activeElement as HTMLElement | null)?.blur();
     const number = (of: string): number => Number(field(form, of).value);
-    change({ name, capacity: number("capacity"), tokens: number("tokens"), everyMs: Math.round(1_000 * number("seconds")), shadow: field(form, "shadow").checked, reason: field(form, "reason").value });
-    field(form, "reason").value = "";
+    const wanted = { name, capacity: number("capacity"), tokens: number("tokens"), everyMs: Math.round(1_000 * number("seconds")), shadow: field(form, "shadow").checked };
+    void attempt(async () => {
+      try {
+        await change({ ...wanted, was: seen.get(form) ?? wanted, reason: field(form, "reason").value });
+      } catch (error) {
+        // Another operator was quicker. What was typed stays, and the next click is about the new numbers.
+        if (error instanceof Refusal && error.status === 409) seen.set(form, error.body.now as NamedControl);
+        throw error;
+      }
+      field(form, "reason").value = "";
+      delete form.dataset["edited"];
+      fill(form, wanted);
+    });
   });
   box.append(form);
   return form;
