@@ -48,7 +48,7 @@ export function drawExample(example: Example, explainedIn: readonly string[]): s
   parts.push(`[Open it on GitHub](${REPOSITORY}/tree/main/${example.path})`);
   for (const { file, text } of sources) {
     const fence = text.includes("```") ? "````" : "```";
-    parts.push(`## ${headingOf(example, file)}`, `${fence}${/\.(\w+)$/.exec(file)?.[1]}\n${text}\n${fence}`);
+    parts.push(`## ${headingOf(example, file)}`, `${fence}${/\.m?(\w+)$/.exec(file)?.[1]}\n${text}\n${fence}`);
   }
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }

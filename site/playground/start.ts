@@ -81,7 +81,7 @@ export function start(): () => void {
       byId(id).innerHTML = drawCounts(countMarks(marks));
       tell(`${id}-most`, String(mostServedIn(marks, 1_000)));
     }
-    tell("play-window-name", `A fixed window of ${Math.round(played.window.windowMs / 100) / 10} s`);
+    tell("play-window-name", `Fixed window, ${Math.round(played.window.windowMs / 100) / 10} s`);
     showAnswer(played, scene);
   }
 
