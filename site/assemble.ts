@@ -5,7 +5,7 @@ import { readChangelog } from "./changelog.js";
 import { drawHome } from "./home.js";
 import { withHovers } from "./hover-pages.js";
 import type { TextPart } from "./llms.js";
-import { withPackageManagers } from "./package-managers.js";
+import { NOT_ON_NPM, withPackageManagers } from "./package-managers.js";
 import { drawExample, drawList, pageOf, placesOf, readExamples } from "./examples.js";
 import { mapLinks, ROOT, siteLink, targetOf } from "./links.js";
 import { readReference } from "./reference.js";
@@ -53,6 +53,17 @@ const isEntry = (file: string): boolean => !/\.(?:Class|Enumeration|Function|Int
 /** The pages of the last {@link assemble}, by part, for the files that programs read. */
 export let textParts: readonly TextPart[] = [];
 
+/** The texts of the home page and the playground, which are no Markdown, of the last {@link assemble}. */
+export let ownTexts: ReadonlyMap<string, string> = new Map();
+
+const PLAYGROUND_TEXT = `# Playground
+
+Sliders set a limit and a caller's traffic, and the library itself decides each request in the browser. A chart shows the tokens left, each request
+that is served or refused, and the wait of a refusal. A second chart shows the same requests on a fixed window. The link of the page holds the
+settings: \`?capacity=5&refill=25&steady=0&burst=5&every=5&edge=1\`. \`refill\` and \`steady\` count in 10 seconds, \`every\` is in seconds, and \`edge=1\`
+sends one burst on each side of a window's end.
+`;
+
 /** Writes all pages anew. Returns the sidebar. Throws for a dead link, and for a page that the sidebar lacks. */
 export function assemble(): SidebarItem[] {
   const written = writtenPages();
@@ -82,10 +93,10 @@ export function assemble(): SidebarItem[] {
       return siteLink(link, path, places);
     };
     const framed = text.replace(/^<img [^>]*>$/gm, "<p>$&</p>"); // so that a wide picture scrolls, as one in Markdown does
-    write(placeOf(path), withHovers(withPackageManagers(mapLinks(framed, change)), path), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
+    write(placeOf(path), withHovers(withPackageManagers(mapLinks(framed, change), path === "docs/README.md" ? "" : NOT_ON_NPM), path), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
   }
   for (const example of examples) write(pageOf(example), drawExample(example, [...(explained.get(example.path) ?? [])]), "editLink: false");
-  write("index.md", withHovers(withPackageManagers(drawHome()), "README.md"), "layout: page\nsidebar: false\ntitle: Exact rate limits for JavaScript servers");
+  write("index.md", withHovers(drawHome(), "README.md"), "layout: page\nsidebar: false\ntitle: Exact rate limits for JavaScript servers");
   const [, frontmatter = "", playground = ""] = /^---\n([^]*?)\n---\n+([^]*)$/.exec(read("site/pages/playground.md")) ?? [];
   write("playground.md", playground, frontmatter);
   write("examples/index.md", drawList(examples), "editLink: false");
@@ -102,7 +113,9 @@ export function assemble(): SidebarItem[] {
     "For authors": [list("Decisions", [["decisions/index.md", "All decisions"], ...decisions])],
     Project: [list("API reference", [["api/index.md", "All entries"], ...api])],
   };
+  ownTexts = new Map([["index.md", mapLinks(read("README.md").replace(/^\[!\[.*\n+/m, ""), (link) => siteLink(link, "README.md", places))], ["playground.md", PLAYGROUND_TEXT]]);
   textParts = [
+    { text: "Home", places: [...ownTexts.keys()] },
     ...PARTS.map(({ text, pages }) => ({ text, places: pages.map(([path]) => placeOf(`${path}.md`)) })),
     { text: "Examples", places: ["examples/index.md", ...examples.map(pageOf)] },
     { text: "Decisions", places: ["decisions/index.md", ...decisions.map(([place]) => place)] },

@@ -13,7 +13,7 @@ export interface Example {
   readonly files: readonly string[];
 }
 
-const SHOWN = /\.(?:tsx?|json|html|css)$/;
+const SHOWN = /\.(?:m?tsx?|json|html|css)$/;
 const HIDDEN = /(?:^|\/)(?:node_modules|test|\.[^/]*)(?:\/|$)|package-lock\.json$/;
 const FIRST = /(?:^|\/)main\.ts$/;
 const NAMES: Readonly<Record<string, string>> = { minimal: "The shortest server for each framework", "quick-start": "Quick start on each framework", "custom-store": "Stores of your own", shadow: "Shadow mode", simulate: "Limits for a log", negotiated: "Negotiated refusals", llm: "LLM gateway", hosts: "The client and the gate in other libraries", "by-body": "Limits by the body", websocket: "WebSocket", client: "The client in axios and ky", server: "The example server", together: "Several limiters together" };
@@ -48,7 +48,7 @@ export function drawExample(example: Example, explainedIn: readonly string[]): s
   parts.push(`[Open it on GitHub](${REPOSITORY}/tree/main/${example.path})`);
   for (const { file, text } of sources) {
     const fence = text.includes("```") ? "````" : "```";
-    parts.push(`## ${headingOf(example, file)}`, `${fence}${/\.(\w+)$/.exec(file)?.[1]}\n${text}\n${fence}`);
+    parts.push(`## ${headingOf(example, file)}`, `${fence}${/\.m?(\w+)$/.exec(file)?.[1]}\n${text}\n${fence}`);
   }
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }

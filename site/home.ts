@@ -1,4 +1,4 @@
-// The home page: the one thought, the sample on each framework, its 429, the picture, and what was measured.
+// The home page: the one thought, the picture, the sample on each framework, its 429, and what was measured.
 import { readFileSync } from "node:fs";
 import { join } from "node:path/posix";
 import { ROOT } from "./links.js";
@@ -25,45 +25,44 @@ export function drawHome(): string {
 <div class="front-top">
 <div class="front-say">
 
-<img class="front-logo" src="/images/logo.svg" alt="" width="56">
-
 # Say what a caller may do.
 
 sluice decides it in one exact, atomic answer, and the **429 says when to come back**. A rate limiter for JavaScript servers.
 
 <p class="front-links"><a class="front-main" href="./start.html">Get started</a><a href="./playground.html">Playground</a><a href="./api/">API</a></p>
 
-<p class="front-note">Not on npm yet: in a clone of the repository, <code>npm ci && npm run build && npm pack</code> makes a file for <code>npm install</code>.</p>
+</div>
+<div class="front-code">
 
-\`\`\`sh
-npm install sluice
-\`\`\`
+${samples()}
 
-The 16th request at once gets:
+The 16th request in a row gets:
 
 \`\`\`http
 ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)/.test(line)).join("\n")}
 \`\`\`
 
 </div>
-<div class="front-code">
+<div class="front-edge">
 
-${samples()}
+![Limit 5 in 2 s, and nine requests within 0.25 s around the end of a window. sluice serves 5 of them, a fixed window 9.](/images/edge-small.svg)
 
 </div>
 </div>
 
 ## One request takes from all limits, or from none
 
-Each user may send 60 requests a minute, use 30,000 tokens a minute and 1,000,000 a month, and have 4 requests in flight. The 16th request in a row lacks tokens. This is its whole answer:
+Each user may send 60 requests a minute, use 30,000 tokens of a language model a minute and 1,000,000 a month, and have 4 requests in flight. Each request costs 2,000 tokens. After 15 in a row, the 30,000 are used up.
+
+<details><summary>The whole answer to the 16th request</summary>
 
 ${quotedRefusal()}
 
+</details>
+
 ## The limit is exact
 
-![Limit 5 in 2 s, and nine requests within 0.25 s around the end of a window. sluice serves 5 of them, a fixed window 9.](/images/edge.svg)
-
-A counter that starts again with each window serves 9 where 5 are allowed. sluice has no window. [Try it with your own numbers](/playground.md), or see [how other libraries count](/comparison.md).
+In any period of T seconds, a caller gets at most \`capacity + rate × T\` requests. A counter that restarts with each window serves 9 around its edge, where the limit is 5. [Try it with your own numbers](/playground.md), or see [how other libraries count](/comparison.md).
 
 <ul class="front-figures">
 <li><b>&lt; 1 µs</b> for a decision in memory</li>
@@ -76,7 +75,7 @@ Each number is [measured](/performance.md), with the commands that measure it.
 
 ## Where to go
 
-- [Get started](/start.md): a limited server in five minutes.
+- [Get started](/start.md): a limited server in five minutes. sluice is not on npm yet: the page says how to install it.
 - [Concepts](/concepts.md): what a bucket, a policy and a key are.
 - [Outages](/guides/outages.md): what happens when Redis or Postgres is down.
 - [The client](/client.md): a \`fetch\` that waits as long as a 429 says.

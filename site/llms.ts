@@ -29,15 +29,19 @@ export function headOf(text: string): { readonly title: string; readonly sentenc
   return { title: title.replace(/[\\`]/g, ""), sentence: (/^.*?[.:](?= |$)/.exec(plain)?.[0] ?? plain).replace(/:$/, ".") };
 }
 
-/** Writes the files into the built site. `pages` is the folder of the pages, `base` the path that the site is published under. */
-export function writeTexts(pages: string, out: string, base: string, parts: readonly TextPart[]): void {
+/**
+ * Writes the files into the built site. `pages` is the folder of the pages, `base` the path that the site is published under. `own` are the texts of
+ * pages that are no Markdown, by their places.
+ */
+export function writeTexts(pages: string, out: string, base: string, parts: readonly TextPart[], own: ReadonlyMap<string, string> = new Map()): void {
   const write = (place: string, text: string): void => {
     mkdirSync(dirname(join(out, place)), { recursive: true });
     writeFileSync(join(out, place), text);
   };
+  const textOf = (place: string): string => plainText(own.get(place) ?? readFileSync(join(pages, place), "utf8"));
   const lists = parts.map(({ text: heading, places }) => {
     const lines = places.map((place) => {
-      const text = plainText(readFileSync(join(pages, place), "utf8"));
+      const text = textOf(place);
       write(place, text);
       const { title, sentence } = headOf(text);
       return `- [${title}](${base}${place})${sentence === "" ? "" : `: ${sentence}`}`;
@@ -46,5 +50,5 @@ export function writeTexts(pages: string, out: string, base: string, parts: read
   });
   write("llms.txt", `# sluice\n\n> ${SUMMARY}\n\nEach page of this site is also here as Markdown: replace \`.html\` by \`.md\`. All guides in one file: ${base}llms-full.txt\n\n${lists.join("\n")}`);
   const guides = parts.filter(({ text }) => !/^(?:API|Decisions|Examples|Project)/.test(text)).flatMap(({ places }) => places);
-  write("llms-full.txt", `# sluice\n\n> ${SUMMARY}\n\n${guides.map((place) => `<!-- ${base}${place} -->\n\n${plainText(readFileSync(join(pages, place), "utf8"))}`).join("\n\n")}`);
+  write("llms-full.txt", `# sluice\n\n> ${SUMMARY}\n\n${guides.map((place) => `<!-- ${base}${place} -->\n\n${textOf(place)}`).join("\n\n")}`);
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { drawBucket } from "../docs/images/draw-bucket.js";
-import { drawEdge } from "../docs/images/draw-edge.js";
+import { drawEdge, EDGE_SIZES } from "../docs/images/draw-edge.js";
 import { drawLlm } from "../docs/images/draw-llm.js";
 import { answers, sameAnswer } from "./helpers/docs-answers.js";
 import { anchorsOf, examples, fencesOf, linksOf, pages, ROOT, type Fence } from "./helpers/docs-read.js";
@@ -90,8 +90,7 @@ test("the README is read in a sitting: at most 130 lines, and what is not on npm
 });
 
 test("the README and the pages leave a user's package.json as it is", () => {
-  // A guide that begins with a folder of its own may set it up.
-  for (const page of pages().filter((each) => each !== "docs/guides/writing-a-store.md")) expect(readFileSync(join(ROOT, page), "utf8"), page).not.toMatch(/npm pkg set/);
+  for (const page of pages()) expect(readFileSync(join(ROOT, page), "utf8"), page).not.toMatch(/npm pkg set/);
   expect(readFileSync(join(ROOT, "README.md"), "utf8")).not.toMatch(/npm pkg|type=module|"module"/);
 });
 
@@ -174,9 +173,9 @@ test("the page of the client has all options of a client and of a call, and all 
   expect(new Set(listed(sectionOf("Errors")))).toEqual(new Set([...membersOf("src/client/fetch/error.ts", "RateLimitedError"), "message"]));
 });
 
-test("the picture of the edge is what the bucket does, and its numbers are those that the comparison measured", () => {
-  const picture = drawEdge();
-  expect(readFileSync(join(ROOT, "docs/images/edge.svg"), "utf8")).toBe(picture);
+test.each(Object.entries(EDGE_SIZES))("%s is what the bucket does, and its numbers are those that the comparison measured", (file, size) => {
+  const picture = drawEdge(size);
+  expect(readFileSync(join(ROOT, "docs/images", file), "utf8")).toBe(picture);
   const measured = /^\| Limit 5 in 2 s\..*? \| (\d+) \| (\d+) \|/m.exec(readFileSync(join(ROOT, "docs/comparison.md"), "utf8"));
   expect([...picture.matchAll(/class="number">(\d+)</g)].map(([, served]) => served)).toEqual([measured?.[1], measured?.[2]]);
 });

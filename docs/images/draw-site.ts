@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { serve } from "../../site/test/serve.js";
 import { startChromium } from "../../test/helpers/chromium.js";
 
-const PAGES = [["home", "index.html"], ["playground", "playground.html?capacity=5&refill=25&steady=4&burst=7&every=4"]] as const;
+const PAGES = [["home", "index.html"], ["playground", "playground.html"]] as const;
 
 const [browser, { origin, server }] = await Promise.all([startChromium(), serve()]);
 try {

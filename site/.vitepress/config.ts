@@ -1,7 +1,7 @@
 import { readFileSync, watch } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitepress";
-import { assemble, PAGES, textParts } from "../assemble.js";
+import { assemble, ownTexts, PAGES, textParts } from "../assemble.js";
 import { deadLinks } from "../dead-links.js";
 import { hovers } from "./hovers.js";
 import { REPOSITORY, ROOT } from "../links.js";
@@ -74,7 +74,7 @@ export default defineConfig({
     ],
   },
   buildEnd({ outDir }) {
-    writeTexts(PAGES, outDir, base, textParts);
+    writeTexts(PAGES, outDir, base, textParts, ownTexts);
     const dead = deadLinks(outDir, base);
     if (dead.length > 0) throw new Error(`${dead.length} dead links\n${dead.join("\n")}`);
   },

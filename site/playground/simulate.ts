@@ -15,37 +15,49 @@ export interface Settings {
   readonly burst: number;
   /** Seconds from one burst to the next. */
   readonly every: number;
+  /** 1: the calls come around the edge of a window, in place of `steady` and `every`. */
+  readonly edge: number;
 }
 
-/** The sliders: their range, and the value of a playground without settings. */
-export const SLIDERS: Readonly<Record<keyof Settings, { readonly min: number; readonly max: number; readonly start: number }>> = {
-  capacity: { min: 1, max: 50, start: 10 },
-  refill: { min: 1, max: 100, start: 20 },
-  steady: { min: 0, max: 100, start: 10 },
-  burst: { min: 0, max: 30, start: 12 },
+/** The range of each setting, and its value in a playground without settings: limit 5 in 2 s, around the edge of a window. */
+export const RANGES: Readonly<Record<keyof Settings, { readonly min: number; readonly max: number; readonly start: number }>> = {
+  capacity: { min: 1, max: 50, start: 5 },
+  refill: { min: 1, max: 100, start: 25 },
+  steady: { min: 0, max: 100, start: 0 },
+  burst: { min: 0, max: 30, start: 5 },
   every: { min: 1, max: 10, start: 5 },
+  edge: { min: 0, max: 1, start: 1 },
 };
 
-export const SPAN_MS = 20_000;
+/** The settings of the button "Around the edge of a window". */
+export const AT_EDGE: Settings = { capacity: 5, refill: 25, steady: 0, burst: 5, every: 5, edge: 1 };
+
+/** How far from the edge of the window the two bursts are. */
+const NEAR_MS = 100;
 
 /** What became of the traffic. */
 export interface Played {
+  /** The time that is shown. */
+  readonly spanMs: number;
   readonly levels: readonly ChartLevel[];
   readonly marks: readonly ChartMark[];
   readonly window: { readonly levels: readonly ChartLevel[]; readonly marks: readonly ChartMark[]; readonly edges: readonly number[]; readonly windowMs: number };
   /** Each request's answer: its status and header fields, as text. */
   readonly answers: readonly string[];
+  /** How long each request's answer says to wait, exactly: 0 for one that was served. */
+  readonly waitsMs: readonly number[];
 }
 
-/** The settings in a link's query. Values that are missing or out of range are those of the start. */
+/** The settings in a link's query. Values that are missing or out of range are those of the start; a link of older times has no edge. */
 export function readSettings(query: string): Settings {
   const given = new URLSearchParams(query);
+  if (given.size > 0 && !given.has("edge")) given.set("edge", "0");
   const read = (name: keyof Settings): number => {
-    const { min, max, start } = SLIDERS[name];
+    const { min, max, start } = RANGES[name];
     const value = Number(given.get(name) ?? Number.NaN);
     return Number.isInteger(value) && value >= min && value <= max ? value : start;
   };
-  return { capacity: read("capacity"), refill: read("refill"), steady: read("steady"), burst: read("burst"), every: read("every") };
+  return { capacity: read("capacity"), refill: read("refill"), steady: read("steady"), burst: read("burst"), every: read("every"), edge: read("edge") };
 }
 
 /** The query of a link to these settings. */
@@ -53,34 +65,55 @@ export function writeSettings(settings: Settings): string {
   return `?${new URLSearchParams(Object.entries(settings).map(([name, value]) => [name, String(value)]))}`;
 }
 
+/** The fixed window with the numbers of the bucket. */
+const windowMsOf = ({ capacity, refill }: Settings): number => (capacity * 10_000) / refill;
+
+/** The time that is shown: 20 seconds, or two and a half windows. */
+export function spanOf(settings: Settings): number {
+  return settings.edge === 0 ? 20_000 : Math.max(1_000, windowMsOf(settings) * 2.5);
+}
+
 /** The instants of all calls, in order. Bursts begin after one second. */
-export function callsOf({ steady, burst, every }: Settings): number[] {
-  const calls: number[] = [];
-  for (let i = 0; steady > 0 && (i * 10_000) / steady < SPAN_MS; i++) calls.push(Math.round((i * 10_000) / steady));
-  for (let at = 1_000; burst > 0 && at < SPAN_MS; at += every * 1_000) for (let i = 0; i < burst; i++) calls.push(at);
+export function callsOf(settings: Settings): number[] {
+  const { steady, burst, every, edge } = settings;
+  const [calls, spanMs]: [number[], number] = [[], spanOf(settings)];
+  const addBurst = (at: number): void => void calls.push(...Array.from({ length: burst }, () => at));
+  if (edge === 1) {
+    const opening = Math.round(spanMs / 10);
+    const end = opening + Math.ceil(windowMsOf(settings));
+    calls.push(opening);
+    addBurst(Math.max(opening, end - NEAR_MS));
+    addBurst(end + NEAR_MS);
+    return calls.filter((at) => at < spanMs);
+  }
+  for (let i = 0; steady > 0 && (i * 10_000) / steady < spanMs; i++) calls.push(Math.round((i * 10_000) / steady));
+  for (let at = 1_000; at < spanMs; at += every * 1_000) addBurst(at);
   return calls.sort((a, b) => a - b);
 }
 
 /** Sends all calls through a gate of sluice, and counts them in a fixed window. */
 export async function play(settings: Settings): Promise<Played> {
   const { capacity, refill } = settings;
+  const spanMs = spanOf(settings);
   let now = 0;
   let last: { at: number; tokens: number } = { at: 0, tokens: capacity };
   const levels: ChartLevel[] = [last];
   const marks: ChartMark[] = [];
   const answers: string[] = [];
-  const window = new FixedWindow(capacity, (capacity * 10_000) / refill);
+  const waitsMs: number[] = [];
+  const window = new FixedWindow(capacity, windowMsOf(settings));
   const beside: { levels: ChartLevel[]; marks: ChartMark[] } = { levels: [{ at: 0, tokens: capacity }], marks: [] };
 
   const limiter = createLimiter({ policy: { name: "playground", capacity, refill: { tokens: refill, everyMs: 10_000 } }, store: new MemoryStore({ clock: () => now }) });
   const handler = rateLimit({
     limiter,
     key: () => ["user", "42"],
-    onDecision({ allowed, resetMs }) {
+    onDecision({ allowed, resetMs, retryAfterMs }) {
       levels.push(...refillFrom(last, refill / 10_000, capacity, now));
       last = { at: now, tokens: Math.max(0, capacity - (resetMs * refill) / 10_000) };
       levels.push(last);
       marks.push({ at: now, lane: 0, outcome: allowed ? "served" : "refused" });
+      waitsMs.push(retryAfterMs);
     },
   })(() => new Response("served"));
 
@@ -90,10 +123,10 @@ export async function play(settings: Settings): Promise<Played> {
     answers.push([`HTTP/1.1 ${response.status} ${response.status === 429 ? "Too Many Requests" : "OK"}`, ...fields].join("\n"));
     countIn(window, beside, now);
   }
-  levels.push(...refillFrom(last, refill / 10_000, capacity, SPAN_MS));
-  closeWindow(window, beside.levels, SPAN_MS);
-  beside.levels.push({ at: SPAN_MS, tokens: beside.levels.at(-1)?.tokens ?? 0 });
-  return { levels, marks, answers, window: { ...beside, edges: window.edges, windowMs: window.windowMs } };
+  levels.push(...refillFrom(last, refill / 10_000, capacity, spanMs));
+  closeWindow(window, beside.levels, spanMs);
+  beside.levels.push({ at: spanMs, tokens: beside.levels.at(-1)?.tokens ?? 0 });
+  return { spanMs, levels, marks, answers, waitsMs, window: { ...beside, edges: window.edges, windowMs: window.windowMs } };
 }
 
 function countIn(window: FixedWindow, { levels, marks }: { levels: ChartLevel[]; marks: ChartMark[] }, now: number): void {

@@ -1,8 +1,8 @@
 // The program of the playground: sliders in, charts and the last answer out. It asks no server.
-import { describeMark, drawChart, markByKey, summarize, type ChartScene } from "../../src/command/chart/index.js";
-import { play, readSettings, SLIDERS, SPAN_MS, writeSettings, type Played, type Settings } from "./simulate.js";
+import { countMarks, describeMark, drawChart, drawCounts, markByKey, mostServedIn, summarize, type ChartScene } from "../../src/command/chart/index.js";
+import { AT_EDGE, play, readSettings, writeSettings, type Played, type Settings } from "./simulate.js";
 
-const NAMES = Object.keys(SLIDERS) as (keyof Settings)[];
+const SLIDERS = ["capacity", "refill", "steady", "burst", "every"] as const;
 const byId = <T extends Element = HTMLElement>(id: string): T => document.querySelector(`#${id}`) as T;
 const tell = (id: string, text: string): void => void (byId(id).textContent = text);
 
@@ -14,27 +14,22 @@ export function start(): () => void {
   const controls = new AbortController();
   const on = (id: string, event: string, run: (event: Event) => void): void => byId(id).addEventListener(event, run, { signal: controls.signal });
 
-  for (const name of NAMES) {
-    byId<HTMLInputElement>(`play-${name}`).value = String(settings[name]);
+  for (const name of SLIDERS) {
     on(`play-${name}`, "input", () => {
-      settings = { ...settings, [name]: Number(byId<HTMLInputElement>(`play-${name}`).value) };
-      history.replaceState(history.state, "", writeSettings(settings));
-      chosen = null;
-      void show();
+      const value = Number(byId<HTMLInputElement>(`play-${name}`).value);
+      // Calls that come evenly are no longer around an edge.
+      change({ ...settings, [name]: value, edge: name === "steady" || name === "every" ? 0 : settings.edge });
     });
   }
+  on("play-edge", "click", () => change(AT_EDGE));
   on("play-link", "click", () => {
     const link = new URL(writeSettings(settings), location.href).href;
     navigator.clipboard.writeText(link).then(() => tell("play-link", "Copied"), () => tell("play-link", "The link is in the address bar"));
     setTimeout(() => controls.signal.aborted || tell("play-link", "Copy a link to these settings"), 2_000);
   });
-  on("play-chart", "keydown", (event) => {
-    const next = markByKey((event as KeyboardEvent).key, chosen, played?.marks.length ?? 0);
-    if (next === null) return;
-    event.preventDefault();
-    chosen = next;
-    draw();
-  });
+  on("play-chart", "keydown", (event) => step((event as KeyboardEvent).key) && event.preventDefault());
+  on("play-previous", "click", () => step("ArrowLeft"));
+  on("play-next", "click", () => step("ArrowRight"));
   on("play-chart", "click", (event) => choose(event as MouseEvent));
   const sized = new ResizeObserver(() => draw());
   sized.observe(byId("play-chart"));
@@ -44,12 +39,32 @@ export function start(): () => void {
     sized.disconnect();
   };
 
+  function change(next: Settings): void {
+    settings = next;
+    history.replaceState(history.state, "", writeSettings(settings));
+    void show();
+  }
+
+  /** Chooses the request that a key leads to. Returns whether the key leads to one. */
+  function step(key: string): boolean {
+    const next = markByKey(key, chosen, played?.marks.length ?? 0);
+    if (next !== null) chosen = next;
+    draw();
+    return next !== null;
+  }
+
   async function show(): Promise<void> {
     const asked = settings;
-    for (const name of NAMES) tell(`play-${name}-value`, String(asked[name]));
+    for (const name of SLIDERS) {
+      byId<HTMLInputElement>(`play-${name}`).value = String(asked[name]);
+      tell(`play-${name}-value`, String(asked[name]));
+    }
+    byId("play-edge").setAttribute("aria-pressed", String(asked.edge === 1));
     const done = await play(asked);
     if (asked !== settings || controls.signal.aborted) return; // a slider moved meanwhile
     played = done;
+    const first = done.marks.findIndex(({ outcome }) => outcome === "refused");
+    chosen = first === -1 ? (done.marks.length === 0 ? null : done.marks.length - 1) : first;
     draw();
     byId("playground").dataset["ready"] = "true";
   }
@@ -57,30 +72,38 @@ export function start(): () => void {
   function draw(): void {
     if (played === undefined) return;
     const scene = sceneOf("play-chart", played, "tokens");
-    byId("play-chart").innerHTML = drawChart({ ...scene, chosen });
+    byId("play-chart").innerHTML = drawChart({ ...scene, chosen, wait: waitOf(played) });
     tell("play-text", summarize(scene));
     const window = sceneOf("play-window", played.window, "requests");
     byId("play-window").innerHTML = drawChart({ ...window, edges: played.window.edges });
     tell("play-window-text", summarize(window));
     for (const [id, { marks }] of [["play-count", scene], ["play-window-count", window]] as const) {
-      const served = marks.filter(({ outcome }) => outcome === "served").length;
-      tell(id, `${served} served, ${marks.length - served} refused`);
+      byId(id).innerHTML = drawCounts(countMarks(marks));
+      tell(`${id}-most`, String(mostServedIn(marks, 1_000)));
     }
-    tell("play-window-name", `A fixed window of ${Math.round(played.window.windowMs / 100) / 10} s`);
+    tell("play-window-name", `Fixed window, ${Math.round(played.window.windowMs / 100) / 10} s`);
     showAnswer(played, scene);
   }
 
+  /** The time that the chosen request is told to wait. */
+  function waitOf({ marks, waitsMs }: Played): ChartScene["wait"] {
+    const [mark, waitMs = 0] = [marks[chosen ?? -1], waitsMs[chosen ?? -1]];
+    return mark === undefined || waitMs === 0 ? null : { from: mark.at, to: mark.at + waitMs };
+  }
+
   function showAnswer({ answers, marks }: Played, scene: ChartScene): void {
-    const index = chosen ?? marks.length - 1;
-    tell("play-answer-name", marks.length === 0 ? "No request yet" : describeMark(scene, index));
-    tell("play-answer", answers[index] ?? "Raise the calls, or the burst.");
+    tell("play-answer-name", chosen === null ? "No request yet" : describeMark(scene, chosen));
+    tell("play-answer", answers[chosen ?? -1] ?? "Raise the calls, or the burst.");
+    byId<HTMLButtonElement>("play-previous").disabled = chosen === null || chosen === 0;
+    byId<HTMLButtonElement>("play-next").disabled = chosen === null || chosen === marks.length - 1;
   }
 
   function sceneOf(id: string, { levels, marks }: Pick<Played, "levels" | "marks">, unit: string): ChartScene {
     const svg = byId<SVGSVGElement>(id);
     const [width, height] = [Math.max(280, svg.clientWidth), svg.clientHeight];
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    return { width, height, from: 0, to: SPAN_MS, now: SPAN_MS, axis: "elapsed", unit, capacity: settings.capacity, levels, marks, lanes: ["calls"] };
+    const spanMs = played?.spanMs ?? 0;
+    return { width, height, from: 0, to: spanMs, now: spanMs, axis: "elapsed", unit, capacity: settings.capacity, levels, marks, lanes: ["calls"] };
   }
 
   function choose({ clientX, clientY }: MouseEvent): void {

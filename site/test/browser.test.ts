@@ -16,7 +16,7 @@ test("the site is built, with a page for each part", () => {
 
 test("every page is there as Markdown, and listed in llms.txt", () => {
   const list = readFileSync(join(DIST, "llms.txt"), "utf8");
-  const missing = pages.filter((page) => !["index.html", "playground.html"].includes(page)).map((page) => page.replace(/html$/, "md")).filter((page) => !existsSync(join(DIST, page)) || !list.includes(`(/${page})`));
+  const missing = pages.map((page) => page.replace(/html$/, "md")).filter((page) => !existsSync(join(DIST, page)) || !list.includes(`(/${page})`));
   expect(missing).toEqual([]);
   expect(readFileSync(join(DIST, "llms-full.txt"), "utf8")).toContain("# Outages");
 });
@@ -128,7 +128,38 @@ describeWith("chromium", "the site in a browser", () => {
     expect(await page.$$eval(".front-code .tabs label", (all) => all.map((each) => each.textContent))).toEqual(["Express", "Fastify", "Hono", "Node", "Workers"]);
     await page.click('.front-code label:text("Workers")');
     expect(await page.textContent(".front-code .blocks > .active")).toContain("sluice/web");
-    expect(await page.$$eval(".front-say .tabs label", (all) => all.map((each) => each.textContent))).toContain("pnpm");
+    await visit(page, "start.html");
+    expect(await page.$$eval(".vp-code-group .tabs label", (all) => all.map((each) => each.textContent))).toContain("pnpm");
+    expect(problems).toEqual([]);
+  });
+
+  test("the home page shows the picture and the 429 on its first screen", async () => {
+    const page = await open({ viewport: { width: 1_280, height: 800 } });
+    await visit(page, "index.html");
+    for (const part of [".front-edge img", ".front-code .language-http"]) {
+      const box = await page.locator(part).boundingBox();
+      expect(box !== null && box.y + box.height, part).toBeLessThanOrEqual(800);
+    }
+    await page.setViewportSize({ width: 375, height: 800 });
+    const tops = await Promise.all([".front-code .vp-code-group", ".front-code .language-http", ".front-edge img"].map(async (part) => (await page.locator(part).boundingBox())?.y ?? 0));
+    expect(tops).toEqual(tops.toSorted((a, b) => a - b));
+    expect(problems).toEqual([]);
+  });
+
+  test("the playground begins with the edge of a window, and shows the 429 on its first screen", async () => {
+    const page = await open({ viewport: { width: 1_280, height: 800 } });
+    await visit(page, "playground.html");
+    await page.waitForSelector("#playground[data-ready]");
+    expect([await page.textContent("#play-count-most"), await page.textContent("#play-window-count-most")]).toEqual(["5", "9"]);
+    expect(await page.textContent("#play-answer")).toMatch(/^HTTP\/1\.1 429/);
+    for (const part of ["#play-answer", "#play-link", "#play-window"]) {
+      const box = await page.locator(part).boundingBox();
+      expect(box !== null && box.y + box.height, part).toBeLessThanOrEqual(800);
+    }
+    await page.fill("#play-every", "2");
+    await page.waitForFunction(() => document.querySelector("#play-edge")?.getAttribute("aria-pressed") === "false");
+    await page.click("#play-edge");
+    await page.waitForFunction(() => document.querySelector("#play-window-count-most")?.textContent === "9");
     expect(problems).toEqual([]);
   });
 
@@ -136,10 +167,10 @@ describeWith("chromium", "the site in a browser", () => {
     const page = await open({ viewport: { width, height: 800 } });
     await visit(page, "playground.html?capacity=5&refill=25&steady=0&burst=8&every=10");
     await page.waitForSelector("#playground[data-ready]");
-    expect(await page.textContent("#play-count")).toBe("10 served, 6 refused");
+    expect(await page.textContent("#play-count")).toBe("● 10 served × 6 refused");
     await page.context().setOffline(true);
     await page.fill("#play-burst", "4");
-    await page.waitForFunction(() => document.querySelector("#play-count")?.textContent === "8 served, 0 refused");
+    await page.waitForFunction(() => document.querySelector("#play-count")?.textContent === "● 8 served × 0 refused");
     expect(new URL(page.url()).searchParams.get("burst")).toBe("4");
     await page.fill("#play-burst", "6");
     await page.waitForFunction(() => document.querySelector("#play-answer")?.textContent?.startsWith("HTTP/1.1 429"));
@@ -147,7 +178,13 @@ describeWith("chromium", "the site in a browser", () => {
     await page.keyboard.press("Home");
     await page.waitForFunction(() => document.querySelector("#play-answer-name")?.textContent === "Request 1 of 12, at 1 s: served.");
     expect(await page.textContent("#play-answer")).toContain("ratelimit-remaining: 4");
+    await page.click("#play-next");
+    await page.waitForFunction(() => document.querySelector("#play-answer-name")?.textContent === "Request 2 of 12, at 1 s: served.");
+    await page.click("#play-previous");
+    expect(await page.isDisabled("#play-previous")).toBe(true);
     expect(await page.textContent("#play-text")).toMatch(/^5 of 5 tokens left\. In 20 s: 10 served, 2 refused\.$/);
+    const lines = await page.$$eval(".play-count", (all) => all.map((each) => Math.round(each.getBoundingClientRect().height)));
+    expect(lines.filter((height) => height > 26), "the counts are on one line").toEqual([]);
     expect(problems).toEqual([]);
   });
 

@@ -14,7 +14,7 @@ import { describeWith, natsUrl } from "../helpers/services.js";
 const lacks = { close: "it opens nothing that lasts", serverClock: "it goes by this process's" };
 
 test("the guide's first store passes the suite under node:test, with the guide's command", async () => {
-  const tsx = ["node_modules/tsx/dist/cli.mjs", "--test", "examples/custom-store/my-store.test.ts"];
+  const tsx = ["node_modules/tsx/dist/cli.mjs", "--test", "examples/custom-store/my-store.test.mts"];
   const { stdout } = await promisify(execFile)(process.execPath, tsx); // rejects when a test fails
   expect(stdout).toMatch(/L1 · concurrent calls of mixed costs take effect one after another/);
 });

@@ -20,27 +20,33 @@ test("all have the same policy, of one line for each limit, and lines that fit t
   expect(names.flatMap((name) => sourceOf(name).split("\n").filter((line) => line.length > 86))).toEqual([]);
 });
 
+/** Runs a program of the examples or of the README. Returns its server's origin, or null for a Worker, and a function that calls its chat. */
+async function startProgram(source: string): Promise<{ readonly origin: string | null; readonly ask: Ask }> {
+  const listening: Server[] = [];
+  const listen = Server.prototype.listen as (...args: unknown[]) => Server;
+  const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server, ...args: unknown[]) {
+    listening.push(this);
+    return listen.call(this, 0, "127.0.0.1", ...args.filter((arg) => typeof arg === "function"));
+  });
+  const { exports } = await ran(source);
+  spy.mockRestore();
+  const [server] = listening as [Server & { closeAllConnections(): void }];
+  if (server === undefined) {
+    const worker = exports["default"] as { fetch(request: Request): Promise<Response> };
+    return { origin: null, ask: (headers) => worker.fetch(new Request("http://127.0.0.1/chat", { method: "POST", headers })) };
+  }
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  if (!server.listening) await once(server, "listening");
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { origin, ask: (headers) => fetch(`${origin}/chat`, { method: "POST", headers }) };
+}
+
 describe.each(names)("%s", (name) => {
   async function start(): Promise<Ask> {
-    const listening: Server[] = [];
-    const listen = Server.prototype.listen as (...args: unknown[]) => Server;
-    const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server, ...args: unknown[]) {
-      listening.push(this);
-      return listen.call(this, 0, "127.0.0.1", ...args.filter((arg) => typeof arg === "function"));
-    });
-    const { exports } = await ran(sourceOf(name));
-    spy.mockRestore();
-    const [server] = listening as [Server & { closeAllConnections(): void }];
-    if (server === undefined) {
-      const worker = exports["default"] as { fetch(request: Request): Promise<Response> };
-      return (headers) => worker.fetch(new Request("http://127.0.0.1/chat", { method: "POST", headers }));
-    }
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    if (!server.listening) await once(server, "listening");
-    return (headers) => fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/chat`, { method: "POST", headers });
+    return (await startProgram(sourceOf(name))).ask;
   }
 
   test("serves 15 requests of 2,000 tokens, and refuses the next for the tokens that are missing", async () => {
@@ -64,5 +70,28 @@ describe.each(names)("%s", (name) => {
   test("asks a caller that is not signed in to sign in", async () => {
     const ask = await start();
     expect((await ask({ authorization: "Bearer made-up" })).status).toBe(401);
+  });
+});
+
+describe("the login of the README, in the app above it", () => {
+  const [, login = ""] = /^## Limit a login by e-mail\n[^]*?```ts\n([^]*?)```/m.exec(readFileSync(join(ROOT, "README.md"), "utf8")) ?? [];
+
+  async function logIn(...bodies: ReadonlyArray<unknown>): Promise<number[]> {
+    const { origin } = await startProgram(sourceOf("express.ts").replace("app.use(", `${login}app.use(`));
+    const statuses: number[] = [];
+    for (const body of bodies) {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+      statuses.push((await fetch(`${origin}/login`, { method: "POST", ...sent })).status);
+    }
+    return statuses;
+  }
+
+  test("five guesses at one account are served, in whatever case, and another account is not affected", async () => {
+    const guesses = Array.from({ length: 6 }, (_, i) => ({ email: i % 2 === 0 ? "Ann@example.com" : "ann@example.com" }));
+    expect(await logIn(...guesses, { email: "bob@example.com" })).toEqual([204, 204, 204, 204, 204, 429, 204]);
+  });
+
+  test("a request without a body, or with something else in place of the e-mail, is no error of the server", async () => {
+    expect(await logIn(undefined, { email: 42 }, {}, { email: { $ne: "" } }, [])).toEqual([204, 204, 204, 204, 204]);
   });
 });

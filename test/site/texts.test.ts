@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { drawHome } from "../../site/home.js";
 import { headOf, plainText, writeTexts } from "../../site/llms.js";
-import { withPackageManagers } from "../../site/package-managers.js";
-import { callsOf, play, readSettings, SLIDERS, writeSettings, type Settings } from "../../site/playground/simulate.js";
+import { NOT_ON_NPM, withPackageManagers } from "../../site/package-managers.js";
+import { AT_EDGE, callsOf, play, RANGES, readSettings, spanOf, writeSettings, type Settings } from "../../site/playground/simulate.js";
+import { countMarks, mostServedIn } from "../../src/command/chart/index.js";
 
-const settings = (changes: Partial<Settings> = {}): Settings => ({ capacity: 5, refill: 25, steady: 0, burst: 0, every: 5, ...changes });
+const settings = (changes: Partial<Settings> = {}): Settings => ({ capacity: 5, refill: 25, steady: 0, burst: 0, every: 5, edge: 0, ...changes });
 
 describe("pages as text", () => {
   test("a page loses what only the build reads", () => {
@@ -31,6 +32,8 @@ describe("pages as text", () => {
     expect(read("guides/a.md")).toBe("# A\n\nFirst. Second.\n");
     expect(read("llms.txt")).toContain("## Guides\n\n- [A](/sluice/guides/a.md): First.\n\n## Decisions\n\n- [B](/sluice/b.md): The record of a decision.\n");
     expect([read("llms-full.txt").includes("Second."), read("llms-full.txt").includes("record")]).toEqual([true, false]);
+    writeTexts(join(folder, "pages"), join(folder, "out"), "/", [{ text: "Home", places: ["index.md"] }], new Map([["index.md", "# Home\n\nA text of its own.\n"]]));
+    expect([read("index.md"), read("llms.txt").includes("- [Home](/index.md): A text of its own.")]).toEqual(["# Home\n\nA text of its own.\n", true]);
   });
 });
 
@@ -42,8 +45,14 @@ describe("tabs", () => {
     for (const other of ["```sh\nnpm install\nnpm start\n```\n", "```sh\nnpm install x && y\n```\n", "```ts\nnpm install x\n```\n"]) expect(withPackageManagers(other)).toBe(other);
   });
 
+  test("what is not on npm yet is said below each block that installs sluice", () => {
+    expect(withPackageManagers("```sh\nnpm install sluice pg\n```\n", NOT_ON_NPM)).toMatch(/\n:::\n\nsluice is not on npm yet: see \[Get started\]\(\/start\.md#1-install\)\.\n$/);
+    expect(withPackageManagers("```sh\nnpm install express\n```\n", NOT_ON_NPM)).not.toContain("not on npm");
+  });
+
   test("the home page has the sample on each framework, and the refusal that the README quotes", () => {
     const home = drawHome();
+    expect(home.indexOf("The 16th request in a row gets:")).toBeGreaterThan(home.indexOf("```ts [Workers]"));
     for (const name of ["Express", "Fastify", "Hono", "Node", "Workers"]) expect(home).toContain(`\`\`\`ts [${name}]\n`);
     expect(home).toContain("HTTP/1.1 429 Too Many Requests\nRateLimit-Limit: 30000");
   });
@@ -53,17 +62,27 @@ describe("the playground", () => {
   test("a link holds the settings, and odd ones are those of the start", () => {
     const some = settings({ steady: 7, burst: 30 });
     expect(readSettings(writeSettings(some))).toEqual(some);
-    const start = { capacity: 10, refill: 20, steady: 10, burst: 12, every: 5 };
-    expect(readSettings("")).toEqual(start);
-    expect(readSettings("?capacity=0&refill=1e9&steady=x&burst=1.5&every=-1")).toEqual(start);
+    expect(readSettings("")).toEqual(AT_EDGE);
+    expect(readSettings("?capacity=0&refill=1e9&steady=x&burst=1.5&every=-1&edge=2")).toEqual(AT_EDGE);
+    expect(readSettings("?capacity=5&refill=25&steady=0&burst=8&every=10"), "a link without the edge").toMatchObject({ burst: 8, edge: 0 });
+  });
+
+  test("it starts around the edge of a window: 5 are served here and 9 there, and the refusals are told when to come back", async () => {
+    const { marks, waitsMs, answers, window } = await play(AT_EDGE);
+    expect([mostServedIn(marks, 1_000), mostServedIn(window.marks, 1_000)]).toEqual([5, 9]);
+    expect([countMarks(marks).refused, window.edges.length, window.windowMs]).toEqual([5, 2, 2_000]);
+    const first = marks.findIndex(({ outcome }) => outcome === "refused");
+    expect(answers[first]).toMatch(/^HTTP\/1\.1 429/);
+    expect([waitsMs[first], waitsMs[0]]).toEqual([200, 0]);
   });
 
   test("calls are in order and inside the span, at every end of the sliders", () => {
-    for (const pick of ["min", "max"] as const) {
-      const all = Object.fromEntries(Object.entries(SLIDERS).map(([name, range]) => [name, range[pick]])) as unknown as Settings;
+    const names = Object.keys(RANGES) as (keyof Settings)[];
+    for (const [capacity, others, edge] of (["min", "max"] as const).flatMap((a) => (["min", "max"] as const).flatMap((b) => [0, 1].map((c) => [a, b, c] as const)))) {
+      const all = { ...Object.fromEntries(names.map((name) => [name, RANGES[name][name === "capacity" ? capacity : others]])), edge } as unknown as Settings;
       const calls = callsOf(all);
       expect(calls).toEqual([...calls].sort((a, b) => a - b));
-      expect(calls.every((at) => at >= 0 && at < 20_000)).toBe(true);
+      expect(calls.every((at) => at >= 0 && at < spanOf(all))).toBe(true);
     }
   });
 

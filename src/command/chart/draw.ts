@@ -1,4 +1,6 @@
-import { levelScale, levelTicks, placeMarks, plotOf, timeScale, timeTicks, type ChartPlot, type MarkPlace } from "./geometry.js";
+import { levelScale, levelTicks, plotOf, timeScale, timeTicks, type ChartPlot } from "./geometry.js";
+import { edgeLabels, waitOf } from "./labels.js";
+import { placeMarks, type MarkPlace } from "./marks.js";
 import type { ChartLevel, ChartMark, ChartScene } from "./scene.js";
 
 const px = (value: number): string => String(Math.round(value * 10) / 10);
@@ -15,7 +17,7 @@ export function drawChart(scene: ChartScene): string {
     ...edgesOf(scene, plot),
     ...levelsOf(scene, plot),
     ...lanesOf(scene, plot),
-    ...againOf(scene, plot),
+    ...waitingOf(scene, plot),
     ...placeMarks(scene, plot).map((place) => markOf(place, scene.marks[place.index] as ChartMark, place.index === scene.chosen)),
   ].join("");
 }
@@ -23,7 +25,7 @@ export function drawChart(scene: ChartScene): string {
 function gridOf(scene: ChartScene, plot: ChartPlot): string[] {
   const [x, y] = [timeScale(scene, plot), levelScale(scene, plot)];
   const end = scene.height - 20;
-  const rows = levelTicks(scene.capacity).map(
+  const rows = levelTicks(scene.capacity, plot.bottom - plot.top).map(
     (tokens) =>
       line("grid", plot.left, y(tokens), plot.right, y(tokens)) + text("end", plot.left - 8, y(tokens) + 4, String(tokens)),
   );
@@ -41,19 +43,9 @@ function gridOf(scene: ChartScene, plot: ChartPlot): string[] {
 function edgesOf(scene: ChartScene, plot: ChartPlot): string[] {
   const x = timeScale(scene, plot);
   const shown = (scene.edges ?? []).filter((at) => at >= scene.from && at <= scene.to);
-  return shown.map((at, i) => {
-    const label =
-      i > 0 && x(at) - x(shown[i - 1] as number) < 84
-        ? ""
-        : text(
-            x(at) > plot.right - 80 ? "end" : "start",
-            x(at) + (x(at) > plot.right - 80 ? -4 : 4),
-            13,
-            "new window",
-            "edge-text",
-          );
-    return line("edge", x(at), 4, x(at), scene.height - 20) + label;
-  });
+  const lines = shown.map((at) => line("edge", x(at), 4, x(at), scene.height - 20));
+  const labels = edgeLabels(shown.map(x), plot, waitOf(scene, plot));
+  return [...lines, ...labels.map(({ anchor, at }) => text(anchor, at, 13, "new window", "edge-text"))];
 }
 
 /** The line of what is left, the area below it, and the forecast. An unknown level makes a gap. */
@@ -94,32 +86,29 @@ function lanesOf(scene: ChartScene, plot: ChartPlot): string[] {
   );
 }
 
-/** The instant at which a refused caller may call again, with the seconds until then. */
-function againOf(scene: ChartScene, plot: ChartPlot): string[] {
-  const { againAt = null, now, from, to } = scene;
-  if (againAt === null || againAt <= now || againAt < from) return [];
-  const x = timeScale(scene, plot);
-  const at = Math.min(x(againAt), plot.right);
-  const label = `call again in ${((againAt - now) / 1_000).toFixed(1)} s`;
-  const marker = againAt <= to ? line("again", at, plot.top - 6, at, plot.bottom) : "";
+/** The time that a refused caller waits, and the instant at which it may call again. */
+function waitingOf(scene: ChartScene, plot: ChartPlot): string[] {
+  const wait = waitOf(scene, plot);
+  if (wait === null) return [];
+  const { from, to, label, left, isEndShown } = wait;
   return [
-    `<rect class="wait" x="${px(x(now))}" y="${px(plot.top)}" width="${px(Math.max(0, at - x(now)))}" ` +
-    `height="${px(plot.bottom - plot.top)}"/>`,
-    marker,
-    text("end", plot.right, 13, label, "again-text"),
+    `<rect class="wait" x="${px(from)}" y="${px(plot.top)}" width="${px(to - from)}" height="${px(plot.bottom - plot.top)}"/>`,
+    isEndShown ? line("again", to, plot.top - 6, to, plot.bottom) : "",
+    text("start", left, 13, label, "again-text"),
   ];
 }
 
 function markOf({ x, y, radius, index }: MarkPlace, { outcome }: ChartMark, isChosen: boolean): string {
-  const ring = isChosen ? `<circle class="chosen" cx="${px(x)}" cy="${px(y)}" r="${px(radius + 4)}"/>` : "";
+  const ring = isChosen ? `<circle class="chosen" cx="${px(x)}" cy="${px(y)}" r="${px(radius + 3.5)}"/>` : "";
   if (outcome === "served") {
     return `${ring}<circle class="served" data-mark="${index}" cx="${px(x)}" cy="${px(y)}" r="${px(radius)}"/>`;
   }
-  const [d, r] = [px(radius * 2), radius];
-  if (outcome === "failed") {
-    return `${ring}<path class="failed" data-mark="${index}" d="M${px(x - r)} ${px(y - r)}h${d}v${d}h-${d}z"/>`;
-  }
-  return `${ring}<path class="refused" data-mark="${index}" d="M${px(x - r)} ${px(y - r)}l${d} ${d}m0 -${d}l-${d} ${d}"/>`;
+  // The line is as thick as the mark is large, and lies inside its place.
+  const [r, width] = [radius * 0.85, `stroke-width="${px(radius * 0.55)}"`];
+  const d = px(r * 2);
+  const cross = outcome === "failed" ? `v${d}h-${d}z` : `m0 -${d}l-${d} ${d}`;
+  const first = outcome === "failed" ? `h${d}` : `l${d} ${d}`;
+  return `${ring}<path class="${outcome}" ${width} data-mark="${index}" d="M${px(x - r)} ${px(y - r)}${first}${cross}"/>`;
 }
 
 function line(name: string, x1: number, y1: number, x2: number, y2: number): string {

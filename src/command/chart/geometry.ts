@@ -10,15 +10,8 @@ export interface ChartPlot {
   readonly lanes: ReadonlyArray<{ readonly lane: number; readonly top: number; readonly bottom: number }>;
 }
 
-/** One mark's place. `index` is that of the mark in the scene. */
-export interface MarkPlace {
-  readonly index: number;
-  readonly x: number;
-  readonly y: number;
-  readonly radius: number;
-}
-
-const COLUMN = 9;
+/** The width of a column of marks, and the height of a mark's place, in pixels. */
+export const COLUMN = 9;
 const AXIS = 26;
 const LANE_EDGES = 10;
 
@@ -50,30 +43,6 @@ export function levelScale({ capacity }: ChartScene, { top, bottom }: ChartPlot)
   return (tokens) => bottom - (Math.min(tokens, capacity) / capacity) * (bottom - top);
 }
 
-/**
- * A place for each mark of the span, no two the same. Requests of about one instant stand in a column, the first at the
- * bottom. Columns are fixed in time, so a mark stays in its column while the axis moves.
- */
-export function placeMarks(scene: ChartScene, plot: ChartPlot): MarkPlace[] {
-  const x = timeScale(scene, plot);
-  const columnMs = ((scene.to - scene.from) / (plot.right - plot.left)) * COLUMN;
-  const columns = new Map<string, { readonly middle: number; readonly lane: number; readonly indexes: number[] }>();
-  scene.marks.forEach(({ at, lane }, index) => {
-    if (at < scene.from || at > scene.to) return;
-    const column = Math.floor(at / columnMs);
-    const name = `${lane} ${column}`;
-    const known = columns.get(name) ?? { middle: (column + 0.5) * columnMs, lane, indexes: [] };
-    known.indexes.push(index);
-    columns.set(name, known);
-  });
-  return [...columns.values()].flatMap(({ middle, lane, indexes }) => {
-    const { top, bottom } = plot.lanes.find((each) => each.lane === lane) ?? { top: plot.bottom, bottom: plot.bottom };
-    const step = Math.min(COLUMN, (bottom - top) / indexes.length);
-    const radius = Math.min(3.6, Math.max(1.4, step * 0.44));
-    return indexes.map((index, row) => ({ index, x: x(middle), y: bottom - step * (row + 0.5), radius }));
-  });
-}
-
 /** Instants with a label, at whole steps of 1, 2 or 5 times a power of ten, each at least 64 pixels from the next. */
 export function timeTicks(
   scene: ChartScene, { left, right }: ChartPlot,
@@ -90,13 +59,16 @@ export function timeTicks(
   return ticks;
 }
 
-/** Whole levels with a line: 0, the capacity, and about two between them. */
-export function levelTicks(capacity: number): number[] {
-  const step = Math.max(1, niceStep(capacity / 3));
-  const between = Array.from({ length: Math.ceil(capacity / step) }, (_, i) => i * step).filter(
-    (tokens) => capacity - tokens >= step * 0.6,
-  );
-  return [...between, capacity];
+/**
+ * Whole levels with a line: 0, the capacity, and even steps between them, each at least 15 pixels high. A step of 1, 2
+ * or 5 times a power of ten goes first.
+ */
+export function levelTicks(capacity: number, height: number): number[] {
+  const steps = [5, 4, 3, 2]
+    .filter((count) => capacity % count === 0 && height / count >= 15)
+    .map((count) => capacity / count);
+  const step = steps.find((each) => each === niceStep(each)) ?? steps[0] ?? capacity;
+  return Array.from({ length: capacity / step + 1 }, (_, i) => i * step);
 }
 
 /** The smallest of 1, 2 and 5 times a power of ten that is at least `least`. */

@@ -5,6 +5,8 @@
 export { drawChart } from "./draw.js";
 export { FixedWindow } from "./fixed-window.js";
 export { markByKey, refillFrom } from "./geometry.js";
+export { spellWait } from "./labels.js";
 export type { ChartLevel, ChartMark, ChartScene } from "./scene.js";
 export { CHART_STYLE } from "./style.js";
-export { describeMark, summarize } from "./summary.js";
+export { countMarks, describeMark, drawCounts, mostServedIn, summarize } from "./summary.js";
+export type { ChartCounts } from "./summary.js";

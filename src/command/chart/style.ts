@@ -18,7 +18,10 @@ export const CHART_STYLE = `.chart { display: block; width: 100%; overflow: visi
 .chart .again { fill: none; stroke: light-dark(#9a6700, #e3b341); stroke-width: 2; }
 .chart .again-text { fill: light-dark(#9a6700, #e3b341); font-weight: 600; }
 .chart .served { fill: light-dark(#1a7f37, #4fce6d); }
-.chart .refused { fill: none; stroke: light-dark(#c0262d, #ff7b72); stroke-width: 2; stroke-linecap: round; }
-.chart .failed { fill: none; stroke: light-dark(#9a6700, #e3b341); stroke-width: 2; }
+.chart .refused { fill: none; stroke: light-dark(#c0262d, #ff7b72); stroke-linecap: round; }
+.chart .failed { fill: none; stroke: light-dark(#9a6700, #e3b341); }
 .chart .chosen { fill: none; stroke: light-dark(#1b1f24, #e8eaed); stroke-width: 2; }
+.chart-served { color: light-dark(#1a7f37, #4fce6d); white-space: nowrap; }
+.chart-refused { color: light-dark(#c0262d, #ff7b72); white-space: nowrap; }
+.chart-failed { color: light-dark(#9a6700, #e3b341); white-space: nowrap; }
 `;

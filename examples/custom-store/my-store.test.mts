@@ -1,7 +1,7 @@
-// Proves the store of my-store.ts: `npx tsx --test my-store.test.ts`
+// Proves the store of my-store.mts: `npx tsx --test my-store.test.mts`
 import { test } from "node:test";
 import { storeSuite } from "sluice/testing";
-import { myStore } from "./my-store.js";
+import { myStore } from "./my-store.mjs";
 
 storeSuite({
   test,
