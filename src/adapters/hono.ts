@@ -88,12 +88,12 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
       await next();
       // At this point Hono has turned a thrown error into a response, and no byte of a response has been sent.
       applyToHono(c, verdict);
+      const response = endWithBody(verdict.work, c.res, working);
+      if (response !== c.res) finish(c, response);
     } catch (error) {
       endNow(verdict.work, 500, working); // Hono rethrows a thrown value that is not an Error, and servers answer 500
       throw error;
     }
-    const response = endWithBody(verdict.work, c.res, working);
-    if (response !== c.res) finish(c, response);
   }
 }
 

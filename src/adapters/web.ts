@@ -105,16 +105,15 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
         const working = { method: request.method, signal, waitUntil: (settled: Promise<void>) => keepRunning(rest, settled) };
         const finish = (response: Response): Response => endWithBody(pass.work, applyToResponse(response, pass), working);
         const fail = (error: unknown): never => {
-          endNow(pass.work, 500, working); // servers answer 500 when a handler throws
+          endNow(pass.work, 500, working); // servers answer 500 when a handler throws, or returns no response
           throw error;
         };
-        let response: Response | Promise<Response>;
         try {
-          response = handler(request, ...rest);
+          const response = handler(request, ...rest);
+          return isPromise(response) ? Promise.resolve(response).then(finish).catch(fail) : finish(response);
         } catch (error) {
           return fail(error);
         }
-        return isPromise(response) ? response.then(finish, fail) : finish(response);
       }
     };
   };

@@ -57,11 +57,12 @@ export const nodeReader: RequestReader<NodeRequest> = {
  */
 export function applyToNode(response: NodeResponse, verdict: Pass): void {
   const { fields, work } = verdict;
+  // First, because a hook on the response may fail for a field.
+  work.whenSettles(endOnClose, response);
   if (!response.headersSent) {
     setFields(response, fields);
     if (verdict.expose.length > 0) exposeOn(response, verdict);
   } else if (fields.length > 0) warnOfSentHeaders();
-  work.whenSettles(endOnClose, response);
 }
 
 /** Ends the work of a request when its response has closed. */
