@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { createServer, request as ask, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createLimiter, MemoryStore, perMinute, whenDone, type Decision, type Policy, type PolicyOptions, type SyncStore } from "sluice";
-import { rateLimit as onExpress } from "sluice/express";
+import { rateLimit as onExpress, reportCost } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
 import { rateLimit as onNode } from "sluice/node";
@@ -63,6 +63,8 @@ export interface Changes {
   readonly before?: (response: object, method: "setHeader" | "header") => void;
   /** Runs between the limit and the handler. */
   readonly between?: () => Promise<unknown>;
+  /** Express: whether `actualCost` returns a promise of the end of the handler, which also reports its cost. */
+  readonly waits?: boolean;
 }
 
 export type Start = (work: Work, store: SyncStore, changes?: Changes) => Promise<number>;
@@ -83,12 +85,17 @@ export const servers = {
     });
     return portOf(createServer((request, response) => (before?.(response, "setHeader"), listener(request, response))).listen(0, "127.0.0.1"));
   },
-  express(work, store, { policy: own = policy, before, between } = {}) {
+  express(work, store, { policy: own = policy, before, between = none, waits } = {}) {
     const app = express();
+    const done = new WeakMap<object, Promise<undefined>>();
     app.use((_request, response, next) => (before?.(response, "setHeader"), next()));
-    app.use(onExpress({ policy: own, store, key }));
-    if (between) app.use((_request, _response, next) => void between().then(() => next()));
-    app.get("/", (_, response, next) => void work.run().then((text) => response.send(text), next));
+    app.use(onExpress({ policy: own, store, key, ...(waits && { actualCost: (_, request) => done.get(request) }) }));
+    app.get("/", (request, response, next) => {
+      const handled = between().then(() => work.run());
+      done.set(request, handled.then(() => undefined));
+      if (waits) reportCost(request, { requests: 2 });
+      handled.then((text) => response.send(text), next);
+    });
     app.use((_error: unknown, _request: unknown, response: express.Response, _next: unknown) => void response.writeHead(500).end());
     return portOf(app.listen(0, "127.0.0.1"));
   },
