@@ -21,7 +21,7 @@ test.each(["node", "express", "fastify", "hono"] as const)("L21 · of 1,000 requ
       expect([sockets.size, work.atWork, left(store)]).toEqual([0, 0, CAPACITY]);
     }, SOON);
   }
-});
+}, 60_000);
 
 // On Node and Hono this time belongs to the handler.
 test("L21 · on Fastify, no handler begins after its client left during a hook", async () => {
