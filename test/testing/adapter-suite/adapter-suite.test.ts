@@ -71,15 +71,32 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       refusing((response, verdict) => refuseOnNode(response.setHeader("Connection", "close"), verdict)),
       "39 · a small refused body",
     ],
+    ["never ends the work", changed({ pass: (response, verdict) => applyToNode(response, withoutWork(verdict)) }), "an `actualCost` of 0"],
+    ["keeps tokens in flight", changed({ pass: (response, verdict) => applyToNode(response, withoutWork(verdict)) }), "L21 · a handler that fails"],
     [
-      "reports an outcome twice",
+      "gives tokens in flight back when the handler begins",
+      changed({ pass: (response, verdict) => (applyToNode(response, withoutWork(verdict)), void verdict.work.end({ status: 200, aborted: false })) }),
+      "L21 · a token in flight comes back",
+    ],
+    [
+      "keeps the tokens in flight of a client that leaves",
       changed({
         pass(response, verdict) {
-          applyToNode(response, verdict);
+          applyToNode(response, withoutWork(verdict));
           response.once("finish", () => void verdict.work.end({ status: response.statusCode, aborted: false }));
         },
       }),
-      "an `actualCost` of 0",
+      "L21 · a client that leaves gives",
+    ],
+    [
+      "tells the gate of no disconnect during the decision",
+      changed({}, { method: nodeReader.method, header: nodeReader.header }),
+      "L21 · a client that leaves before its decision gets its token in flight back, and no handler begins: during the store",
+    ],
+    [
+      "tells the gate of no disconnect before the decision",
+      changed({}, { ...nodeReader, onDisconnect: ({ socket }, leave) => (socket?.on("close", leave), () => void socket?.removeListener("close", leave)) }),
+      "L21 · a client that leaves before its decision gets its token in flight back, and no handler begins: during `key`",
     ],
     [
       "does not notice that a client disconnects",
