@@ -45,7 +45,7 @@ export interface NodeResponse {
 }
 
 /** Reads Node's requests. */
-export const nodeReader: RequestReader<NodeRequest> = {
+export const nodeReader: Required<Omit<RequestReader<NodeRequest>, "adapter">> = {
   method: (request) => request.method ?? "GET",
   header: (request, name) => request.headers[name],
   onDisconnect: onClose,

@@ -8,7 +8,7 @@ import { takeResponse } from "../../http/response/sendable.js";
 import { EXPOSE, exposing } from "../../http/response/cors.js";
 
 /** Reads web-standard requests. */
-export const webReader: RequestReader<Request> = {
+export const webReader: Required<Omit<RequestReader<Request>, "adapter">> = {
   method: (request) => request.method,
   header: (request, name) => request.headers.get(name),
   onDisconnect: (request, listener) => onSignalAbort(request.signal, listener),
