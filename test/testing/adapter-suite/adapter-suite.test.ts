@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Limiter } from "sluice";
-import { createGate, fieldRecord, type Outcome, type Pass, type Refuse, type Verdict } from "sluice/http";
-import { applyToNode, nodeReader, rateLimit, refuseOnNode } from "sluice/node";
+import { createGate, fieldRecord, type Outcome, type Pass, type Refuse, type RequestReader, type Verdict } from "sluice/http";
+import { applyToNode, nodeReader, rateLimit, refuseOnNode, type NodeRequest } from "sluice/node";
 import { adapterSuite, type AdapterTrait } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, test, vi, type MockInstance } from "vitest";
 import { serveNode, type NodeAdapter } from "../../adapters/rows/node.js";
@@ -256,7 +256,7 @@ interface Change {
 }
 
 /** The Node adapter with one change. */
-function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change, reader = nodeReader): NodeAdapter {
+function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change, reader: RequestReader<NodeRequest> = nodeReader): NodeAdapter {
   return (options) => {
     const gate = createGate(options, reader);
     return (listener) => (request, response) => {

@@ -4,19 +4,19 @@ import type { AsyncStore } from "../../../port/store.js";
 import { MemoryStore } from "../../../stores/memory/memory.js";
 import { guard } from "../../../guard/guard.js";
 import { assertEqual } from "../../assert.js";
-import { userKey, type AdapterCase, type StartServer } from "../server.js";
+import { userKey, type AdapterCase, type ServerUnderTest } from "../server.js";
 import { formatRequest, type RawConnection } from "../wire.js";
 import { retryDisconnects } from "./outcomes.js";
-
-type ServerUnderTest = Awaited<ReturnType<StartServer>>;
 
 const ONE_AT_WORK = { name: "suite", capacity: 1, returns: whenDone() };
 
 /** Cases about limits in flight: their tokens come back when the work of a request is done (law L21). */
-export const inFlightCases: readonly AdapterCase[] = [
+export const workInFlightCases: readonly AdapterCase[] = [
   {
     name: "L21 · a token in flight comes back when the response is over, and not before",
-    cause: "The adapter ends the work of the verdict never, or too early. End it when the response has closed and the handler is done.",
+    cause:
+      "The adapter ends the work of the verdict never, or too early. End it when the response has closed and the handler " +
+      "is done.",
     needs: "outcomes",
     async run(start) {
       for (const path of ["/slow", "/events"] as const) {
