@@ -26,8 +26,8 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   http: ["core", "port", "platform", "limiter", "warnings", "diagnostics", "http/retry-after"],
   // What several frameworks share. The file of the same name is the adapter itself.
   "adapters/node/": ["core", "platform", "warnings", "http"],
-  "adapters/web/": ["core", "http"],
-  "adapters/fastify/": ["core", "http", "adapters/node/"],
+  "adapters/web/": ["core", "platform", "http"],
+  "adapters/fastify/": ["core", "http", "adapters/node/", "adapters/web/"],
   adapters: ["core", "http", "adapters/node/", "adapters/web/"],
   "client/reading": ["core", "http/retry-after"],
   "client/vendors": ["http/retry-after", "client/reading"],

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastif
 import type { AnyKey } from "../http/caller.js";
 import { addDefaults, overlayOptions } from "../http/options/route-options.js";
 import { misplaced } from "../http/misplaced.js";
-import { watchHandler } from "../http/response/decisions.js";
+import { hasReleased, watchHandler } from "../http/response/decisions.js";
 import type { OverDefaults } from "../http/options/with-defaults.js";
 import { decideInHook } from "./fastify/decide-in-hook.js";
 import { createLaterHooks } from "./fastify/later-hooks.js";
@@ -109,6 +109,8 @@ async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): P
     if (hook !== "onRequest") later.addLast(route, hook);
     const { handler } = route;
     route.handler = function watched(this: unknown, request, reply) {
+      // The client left during a later hook. Fastify would run the handler, beyond the capacity of the limit.
+      if (hasReleased(request)) return void reply.hijack();
       const handled: unknown = (handler as (...args: unknown[]) => unknown).call(this, request, reply);
       watchHandler(request, handled);
       return handled;

@@ -8,6 +8,7 @@ import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
 import { misplaced } from "../http/misplaced.js";
 import type { LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
+import { watchesClient } from "../http/options/watches-client.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { recordOf } from "../http/headers/field-record.js";
 import { boundUnreadBody } from "./node/unread-body.js";
@@ -68,7 +69,7 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
     header: (c, name) => c.req.header(name),
     onDisconnect: (c, listener) => onSignalAbort(c.req.raw.signal, listener),
   });
-  const watchesClient = options.actualCost !== undefined || options.limiter?.waits === true;
+  const readsSignal = watchesClient(options);
 
   return function rateLimit(c, next, ...rest: readonly unknown[]) {
     // Thrown at once: Express 4 does not see a rejection.
@@ -78,7 +79,7 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
 
   async function decide(c: Context, next: Next): Promise<Response | void> {
     // Deno's signal reports only a disconnect after its first read, so it is read here.
-    const signal = watchesClient ? c.req.raw.signal : null;
+    const signal = readsSignal ? c.req.raw.signal : null;
     const asked = gate(c);
     const verdict = "outcome" in asked ? asked : await asked;
     if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);
@@ -88,12 +89,12 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
       await next();
       // At this point Hono has turned a thrown error into a response, and no byte of a response has been sent.
       applyToHono(c, verdict);
+      const response = endWithBody(verdict.work, c.res, working);
+      if (response !== c.res) finish(c, response);
     } catch (error) {
       endNow(verdict.work, 500, working); // Hono rethrows a thrown value that is not an Error, and servers answer 500
       throw error;
     }
-    const response = endWithBody(verdict.work, c.res, working);
-    if (response !== c.res) finish(c, response);
   }
 }
 

@@ -7,6 +7,7 @@ import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
 import { misplaced } from "../http/misplaced.js";
 import type { LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
+import { watchesClient } from "../http/options/watches-client.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import type { Pass, Refuse, Verdict } from "../http/verdict.js";
 import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
@@ -86,13 +87,13 @@ export const rateLimit: WebRateLimit = withDefaults(wrapHandlers) as unknown as 
 
 function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly unknown[]> {
   const gate = createGate<Request, readonly unknown[]>(options as WebRateLimitOptions<Request, readonly unknown[]>, webReader);
-  const watchesClient = options.actualCost !== undefined || options.limiter?.waits === true;
+  const readsSignal = watchesClient(options);
 
   return (handler, ...others: readonly unknown[]) => {
     if (typeof handler !== "function") throw misplaced("handler", "a function of the request", [handler, ...others]);
     return function rateLimited(request, ...rest) {
       // Deno's signal reports only a disconnect after its first read, so it is read here.
-      const signal = watchesClient ? request.signal : null;
+      const signal = readsSignal ? request.signal : null;
       const verdict = gate(request, rest);
       return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
 
@@ -105,16 +106,15 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
         const working = { method: request.method, signal, waitUntil: (settled: Promise<void>) => keepRunning(rest, settled) };
         const finish = (response: Response): Response => endWithBody(pass.work, applyToResponse(response, pass), working);
         const fail = (error: unknown): never => {
-          endNow(pass.work, 500, working); // servers answer 500 when a handler throws
+          endNow(pass.work, 500, working); // servers answer 500 when a handler throws, or returns no response
           throw error;
         };
-        let response: Response | Promise<Response>;
         try {
-          response = handler(request, ...rest);
+          const response = handler(request, ...rest);
+          return isPromise(response) ? Promise.resolve(response).then(finish).catch(fail) : finish(response);
         } catch (error) {
           return fail(error);
         }
-        return isPromise(response) ? response.then(finish, fail) : finish(response);
       }
     };
   };

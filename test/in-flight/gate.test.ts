@@ -1,116 +1,14 @@
 // Limits in flight in every adapter, over real servers: when tokens come back, and what the fields say.
-import { serve } from "@hono/node-server";
-import express from "express";
-import Fastify from "fastify";
-import { Hono } from "hono";
-import { createServer, request as ask, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { combine, createLimiter, definePolicy, MemoryStore, perMinute, whenDone, type AsyncStore, type Decision, type Policy, type SyncStore } from "sluice";
-import { rateLimit as onExpress } from "sluice/express";
-import { rateLimit as onFastify } from "sluice/fastify";
-import { rateLimit as onHono } from "sluice/hono";
+import { createServer } from "node:http";
+import { combine, createLimiter, definePolicy, MemoryStore, perMinute, whenDone, type AsyncStore } from "sluice";
 import { rateLimit as onNode } from "sluice/node";
 import { rateLimit as onWeb } from "sluice/web";
-import { guard } from "sluice/store";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { begin, CAPACITY, closeAll, LateStore, left, policy, portOf, servers, sockets, Work, type Start } from "./gate-servers.js";
 
-const CAPACITY = 2;
-const SOON = { interval: 1, timeout: 20_000 };
-const policy = { name: "api", limits: [{ name: "requests", capacity: 10_000, refill: perMinute(10_000) }, { name: "parallel", capacity: CAPACITY, returns: whenDone() }] };
+afterEach(closeAll);
 
-/** A handler that ends when the test says so. */
-class Work {
-  atWork = 0;
-  most = 0;
-  began = 0;
-  readonly open: Array<(how: "end" | "throw") => void> = [];
-  async run(): Promise<string> {
-    this.began += 1;
-    this.atWork += 1;
-    this.most = Math.max(this.most, this.atWork);
-    const how = await new Promise<"end" | "throw">((resolve) => this.open.push(resolve));
-    this.atWork -= 1;
-    if (how === "throw") throw new Error("boom");
-    return "done";
-  }
-  endAll(how: "end" | "throw" = "end"): void {
-    for (const end of this.open.splice(0)) end(how);
-  }
-}
-
-const closers: Array<() => unknown> = [];
-/** The open connections, as the servers see them. */
-const sockets = new Set<object>();
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
-
-async function portOf(server: Server): Promise<number> {
-  if (!server.listening) await new Promise((resolve) => server.once("listening", resolve));
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-  });
-  closers.push(() => (server.closeAllConnections(), new Promise((resolve) => server.close(resolve))));
-  return (server.address() as AddressInfo).port;
-}
-
-type Start = (work: Work, store: SyncStore) => Promise<number>;
-
-const servers: Record<string, Start> = {
-  node: (work, store) => {
-    const limited = onNode({ policy, store, key: () => "ann" });
-    return portOf(createServer(limited(async (_, response) => {
-      try {
-        response.end(await work.run());
-      } catch {
-        response.writeHead(500).end();
-      }
-    })).listen(0, "127.0.0.1"));
-  },
-  express: (work, store) => {
-    const app = express();
-    app.use(onExpress({ policy, store, key: () => "ann" }));
-    app.get("/", (_, response, next) => void work.run().then((text) => response.send(text), next));
-    app.use((_error: unknown, _request: unknown, response: express.Response, _next: unknown) => void response.status(500).end());
-    return portOf(app.listen(0, "127.0.0.1"));
-  },
-  fastify: async (work, store) => {
-    const app = Fastify();
-    await app.register(onFastify, { policy, store, key: () => "ann" });
-    app.get("/", () => work.run());
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    closers.push(() => app.close());
-    return (app.server.address() as AddressInfo).port;
-  },
-  hono: (work, store) => {
-    const app = new Hono();
-    app.use(onHono({ policy, store, key: () => "ann" }));
-    app.get("/", async (c) => c.text(await work.run()));
-    app.onError((_, c) => c.text("error", 500));
-    return portOf(serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server);
-  },
-};
-
-/** Begins a request. `leave` closes its connection. */
-function begin(port: number): { readonly status: Promise<number>; leave(): void } {
-  let leave = (): void => undefined;
-  const status = new Promise<number>((resolve) => {
-    const sent = ask({ port, host: "127.0.0.1", agent: false }, (response) => {
-      response.resume();
-      response.on("end", () => resolve(response.statusCode ?? 0));
-    });
-    sent.on("error", () => resolve(499));
-    sent.end();
-    leave = () => sent.destroy();
-  });
-  return { status, leave };
-}
-
-const left = (store: MemoryStore, limiter = createLimiter({ policy, store })): number | undefined =>
-  limiter.peek("ann", 0).limits?.find(({ limit }) => limit === "parallel")?.remaining;
-
-describe.each(Object.entries(servers))("%s", (_name, start) => {
+describe.each(Object.entries<Start>(servers))("%s", (_name, start) => {
   test("L21 · at most the capacity is at work, refusals say when to ask again, and tokens come back when the response is over", async () => {
     const [work, store] = [new Work(), new MemoryStore()];
     const port = await start(work, store);
@@ -138,24 +36,6 @@ describe.each(Object.entries(servers))("%s", (_name, start) => {
     expect(await status).toBe(500);
     await vi.waitFor(() => expect(left(store)).toBe(CAPACITY));
   });
-});
-
-// Express does not show the promise of a handler: there the tokens come back when the client has left.
-test.each(["node", "fastify", "hono"])("L21 · of 1,000 requests that are aborted, never more than the capacity are at work: %s", async (name) => {
-  const [work, store] = [new Work(), new MemoryStore()];
-  const port = await (servers[name] as Start)(work, store);
-  for (let round = 0; round < 50; round++) {
-    const open = Array.from({ length: 20 }, () => begin(port));
-    await vi.waitFor(() => expect(work.atWork).toBe(CAPACITY), SOON);
-    for (const { leave } of open) leave();
-    await Promise.all(open.map(({ status }) => status));
-    expect(work.most).toBe(CAPACITY);
-    // A request whose end the server has not seen yet may begin in the place of another.
-    await vi.waitFor(() => {
-      work.endAll();
-      expect([sockets.size, work.atWork, left(store)]).toEqual([0, 0, CAPACITY]);
-    }, SOON);
-  }
 });
 
 test("an allowed response shows the rate, and the limit in flight without a time", async () => {
@@ -204,23 +84,20 @@ test("L21 · an upgraded socket of a fetch server keeps its tokens until the pro
   await vi.waitFor(() => expect(left(store)).toBe(2));
 });
 
-/** A store that answers when the test says so. */
-class LateStore {
-  readonly sync = false;
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
-  readonly inner = new MemoryStore();
-  readonly clock = this.inner.clock;
-  readonly guard = guard({ timeoutMs: 60_000 });
-  readonly answers: Array<() => void> = [];
-  async consume(asked: Policy, key: string, cost: never): Promise<Decision> {
-    const decision = this.inner.consume(asked, key, cost);
-    await new Promise<void>((resolve) => this.answers.push(resolve));
-    return decision;
-  }
-  async adjust(...args: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
-    return this.inner.adjust(...args);
-  }
-}
+test.each(Object.entries<Start>(servers))("L21 · a client that left before its decision gets its tokens back, and no handler runs: %s", async (_name, start) => {
+  const store = new LateStore();
+  const work = new Work();
+  const port = await start(work, store as never);
+  const open = Array.from({ length: CAPACITY }, () => begin(port));
+  await vi.waitFor(() => expect(store.answers).toHaveLength(CAPACITY));
+  expect(left(store.inner)).toBe(0);
+  for (const { leave } of open) leave();
+  await Promise.all(open.map(({ status }) => status));
+  await vi.waitFor(() => expect(sockets.size).toBe(0)); // the server hears of it
+  for (const answer of store.answers) answer();
+  await vi.waitFor(() => expect(left(store.inner)).toBe(CAPACITY));
+  expect(work.began).toBe(0);
+});
 
 test("L21 · so does one of a combination, also where only the tier of its request limits what is in flight", async () => {
   const store = new LateStore();
@@ -237,21 +114,6 @@ test("L21 · so does one of a combination, also where only the tier of its reque
   await status;
   await vi.waitFor(() => expect(sockets.size).toBe(0));
   store.answers[0]?.();
-  await vi.waitFor(() => expect(left(store.inner)).toBe(CAPACITY));
-  expect(work.began).toBe(0);
-});
-
-test("L21 · a client that left before its decision gets its tokens back, and no handler runs", async () => {
-  const store = new LateStore();
-  const work = new Work();
-  const port = await (servers["node"] as Start)(work, store as never);
-  const open = Array.from({ length: CAPACITY }, () => begin(port));
-  await vi.waitFor(() => expect(store.answers).toHaveLength(CAPACITY));
-  expect(left(store.inner)).toBe(0);
-  for (const { leave } of open) leave();
-  await Promise.all(open.map(({ status }) => status));
-  await vi.waitFor(() => expect(sockets.size).toBe(0)); // the server hears of it
-  for (const answer of store.answers) answer();
   await vi.waitFor(() => expect(left(store.inner)).toBe(CAPACITY));
   expect(work.began).toBe(0);
 });

@@ -742,13 +742,38 @@ export const lawMutants: readonly Mutant[] = [
     replace: "if (isGone || !isGone) return verdict;",
   },
   {
-    item: "L21", test: "gate",
+    item: "L21", test: "gate-aborts",
     find: "if (this.#charge.holds) this.#charge.handler = handler.then(noCost, noCost);",
     replace: "void handler;",
   },
   {
+    item: "L21", test: "gate-aborts",
+    find: "if (hasReleased(request)) return void reply.hijack();",
+    replace: "",
+  },
+  {
     item: "L21", test: "gate",
-    find: "return this.#charge.holds ? quietly(this.#settlement({})) : undefined;",
-    replace: "return undefined;",
+    find: "if (this.holds) return this.#release(actualCost, outcome);",
+    replace: "",
+  },
+  {
+    item: "L21", test: "gate-reports",
+    find: "if (actualCost !== null) {",
+    replace: "if (actualCost !== null && this.#state.reported === null) {",
+  },
+  {
+    item: "L21", test: "gate-renewals",
+    find: "holds: keepInFlight(limiter as GateLimiter, key, decision, policy)",
+    replace: "holds: [keepInFlight, limiter as GateLimiter, key, decision, policy].length > 0",
+  },
+  {
+    item: "L21", test: "gate-failures",
+    find: "Promise.resolve(response).then(finish).catch(fail)",
+    replace: "Promise.resolve(response).then(finish, fail)",
+  },
+  {
+    item: "L21", test: "gate-signals",
+    find: "return waits || parts.some((part) => mayHold(part.policy));",
+    replace: "return waits && parts.length > 0;",
   },
 ];

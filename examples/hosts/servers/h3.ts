@@ -2,11 +2,10 @@
 import { HTTPError, onDispose, toResponse, type H3Event, type Middleware } from "h3";
 import { createGate, fieldRecord, type GateOptions } from "sluice/http";
 import { boundUnreadBody } from "sluice/node";
-import { applyToResponse, refusalResponse } from "sluice/web";
+import { applyToResponse, refusalResponse, webReader } from "sluice/web";
 
 export function rateLimit(options: GateOptions<H3Event>): Middleware {
-  const onDisconnect = ({ req: { signal } }: H3Event, leave: () => void) => (signal.addEventListener("abort", leave), () => signal.removeEventListener("abort", leave));
-  const gate = createGate<H3Event>(options, { method: ({ req }) => req.method, header: ({ req }, name) => req.headers.get(name), onDisconnect });
+  const gate = createGate<H3Event>(options, { method: ({ req }) => req.method, header: ({ req }, name) => req.headers.get(name), onDisconnect: ({ req }, leave) => webReader.onDisconnect(req, leave) });
   return async (event, next) => {
     const asked = gate(event);
     const verdict = "outcome" in asked ? asked : await asked;
@@ -17,7 +16,9 @@ export function rateLimit(options: GateOptions<H3Event>): Middleware {
     let status = 500;
     onDispose(event, (reason) => void verdict.work.end(reason === undefined ? { status, aborted: false } : { status: 499, aborted: true }));
     try {
-      const response = applyToResponse(await toResponse(await next(), event), verdict);
+      const handled = Promise.resolve(next());
+      verdict.work.holdUntil(handled); // it may go on after its client left
+      const response = applyToResponse(await toResponse(await handled, event), verdict);
       status = response.status;
       return response;
     } catch (error) {

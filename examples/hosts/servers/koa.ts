@@ -2,24 +2,22 @@
 import type { ServerResponse } from "node:http";
 import type { Context, Middleware } from "koa";
 import { createGate, fieldRecord, type GateOptions, type RespondOption } from "sluice/http";
-import { applyToNode, refuseOnNode } from "sluice/node";
+import { applyToNode, nodeReader, refuseOnNode } from "sluice/node";
 
 export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Context, response: ServerResponse]>): Middleware {
-  const onDisconnect = ({ req: { socket } }: Context, leave: () => void) => (socket.once("close", leave), () => void socket.off("close", leave));
-  const gate = createGate<Context>(options, { method: (ctx) => ctx.method, header: (ctx, name) => ctx.headers[name], onDisconnect });
+  const gate = createGate<Context>(options, { method: (ctx) => ctx.method, header: (ctx, name) => ctx.headers[name], onDisconnect: ({ req }, leave) => nodeReader.onDisconnect(req, leave) });
   return async (ctx, next) => {
     let fields = {};
     try {
       const asked = gate(ctx);
       const verdict = "outcome" in asked ? asked : await asked;
-      if (verdict.outcome === "refuse") {
-        ctx.respond = false; // Koa does not touch the response
-        return refuseOnNode(ctx.res, verdict, ctx);
-      }
+      if (verdict.outcome === "refuse") return ((ctx.respond = false), refuseOnNode(ctx.res, verdict, ctx)); // Koa sends nothing
       if (verdict.outcome === "skip") return await next();
       applyToNode(ctx.res, verdict);
       fields = fieldRecord(verdict, ctx.res.getHeader("Access-Control-Expose-Headers"));
-      return await next();
+      const handled = next();
+      verdict.work.holdUntil(handled); // it may go on after its client left
+      return await handled;
     } catch (thrown) {
       // Koa treats undefined as no error. Before an error page it removes all header fields except those of the error.
       const error: Error & { headers?: object } = thrown instanceof Error ? thrown : new Error("Not an Error", { cause: thrown });

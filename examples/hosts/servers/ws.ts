@@ -1,19 +1,17 @@
-/** ws: limits the connections that a user opens, and the messages that a user sends over all of them. */
+/** ws: limits the connections that a user opens, and the messages that a user sends over all of them. `userOf` reads your session. */
 import { ServerResponse, type IncomingMessage, type Server } from "node:http";
-import type { Socket } from "node:net";
 import { createLimiter, MemoryStore, perMinute, perSecond, whenDone } from "sluice";
 import { createGate, retryAfterSeconds } from "sluice/http";
 import { nodeReader, refuseOnNode } from "sluice/node";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 
-type UserOf = (request: IncomingMessage) => string | undefined; // from a session that you verified
-export function serveSockets(server: Server, userOf: UserOf, onMessage: (socket: WebSocket, data: RawData) => void, store = new MemoryStore()): void {
-  const open = { name: "open", capacity: 5, returns: whenDone() }; // connections at once
+export function serveSockets(server: Server, userOf: (request: IncomingMessage) => string | undefined, onMessage: (socket: WebSocket, data: RawData) => void, store = new MemoryStore()): void {
+  const open = { name: "open", capacity: 5, returns: whenDone({ longestMs: 86_400_000 }) }; // at once, each for at most a day
   const policy = { name: "upgrades", limits: [{ name: "rate", capacity: 5, refill: perMinute(5) }, open] };
   const gate = createGate<IncomingMessage>({ policy, store, key: (request) => ["user", userOf(request)], unidentified: "refuse" }, nodeReader);
   const messages = createLimiter({ policy: { name: "messages", capacity: 20, refill: perSecond(10) }, store });
   const sockets = new WebSocketServer({ noServer: true });
-  const upgrade = async (request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
+  const upgrade = async (request: IncomingMessage, head: Buffer, { socket } = request): Promise<void> => {
     const verdict = await gate(request);
     if (verdict.outcome === "pass") socket.once("close", () => void verdict.work.end({ status: 101, aborted: false }));
     if (verdict.outcome !== "refuse") return sockets.handleUpgrade(request, socket, head, (open) => sockets.emit("connection", open, request));
@@ -22,7 +20,7 @@ export function serveSockets(server: Server, userOf: UserOf, onMessage: (socket:
     refuseOnNode(response.once("finish", () => socket.end()), verdict);
   };
   // Neither an error of the socket nor a rejection ends the process.
-  server.on("upgrade", (request, socket: Socket, head) => void upgrade(request, socket.on("error", () => socket.destroy()), head).catch(() => socket.destroy()));
+  server.on("upgrade", (request, socket, head) => (socket.on("error", () => socket.destroy()), upgrade(request, head).catch(() => socket.destroy())));
   sockets.on("connection", (socket, request) => socket.on("error", () => {}).on("message", (data) => { // ws closes a socket with an error itself
     const decision = messages.consume(["user", String(userOf(request))]);
     if (decision.allowed) return onMessage(socket, data);

@@ -26,13 +26,14 @@ interface RawResponse extends NodeResponse {
 export function applyToReply(reply: FieldReply, verdict: Pass): void {
   const { fields, work } = verdict;
   if (reply.raw.headersSent) return applyToNode(reply.raw, verdict);
+  // First, because a hook on the reply may fail for a field.
+  work.whenSettles(endOnClose, reply.raw);
   exposeOnReply(reply, verdict);
   if (fields.length > 0) {
     // Do not set fields on the raw response: Fastify's `writeHead` would then take Node's slow path for each field.
     for (let i = 0; i < fields.length; i += 2) reply.header(fields[i] as string, fields[i + 1]);
     keepForRaw(reply, fields);
   }
-  work.whenSettles(endOnClose, reply.raw);
 }
 
 /** Adds the names to expose to those of CORS middleware on a Fastify reply. */

@@ -5,7 +5,7 @@ import { toJson } from "../../http/response/own-answer.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";
 import { refuseOnNode } from "../node/response.js";
 import { exposeOnReply, type FieldReply } from "./reply-fields.js";
-import { takeResponse } from "../../http/response/sendable.js";
+import { takeResponse } from "../web/sendable.js";
 import { watchRespond } from "../node/watch-respond.js";
 import { boundUnreadBody } from "../node/unread-body.js";
 

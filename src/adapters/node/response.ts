@@ -45,7 +45,7 @@ export interface NodeResponse {
 }
 
 /** Reads Node's requests. */
-export const nodeReader: RequestReader<NodeRequest> = {
+export const nodeReader: Required<Omit<RequestReader<NodeRequest>, "adapter">> = {
   method: (request) => request.method ?? "GET",
   header: (request, name) => request.headers[name],
   onDisconnect: onClose,
@@ -57,11 +57,12 @@ export const nodeReader: RequestReader<NodeRequest> = {
  */
 export function applyToNode(response: NodeResponse, verdict: Pass): void {
   const { fields, work } = verdict;
+  // First, because a hook on the response may fail for a field.
+  work.whenSettles(endOnClose, response);
   if (!response.headersSent) {
     setFields(response, fields);
     if (verdict.expose.length > 0) exposeOn(response, verdict);
   } else if (fields.length > 0) warnOfSentHeaders();
-  work.whenSettles(endOnClose, response);
 }
 
 /** Ends the work of a request when its response has closed. */

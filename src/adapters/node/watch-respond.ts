@@ -3,7 +3,7 @@ import { isPromise } from "../../http/is-promise.js";
 import { reportFailure, settleWithin } from "../../http/user-functions.js";
 import type { FieldList } from "../../http/headers/field.js";
 import type { Refuse, Responder } from "../../http/verdict.js";
-import { bareRedirect } from "../../http/response/redirect.js";
+import { bareRedirect } from "./bare-redirect.js";
 import { recordOf } from "../../http/headers/field-record.js";
 
 /** The part of Node's responses that shows their progress and sends the standard document. */

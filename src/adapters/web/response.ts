@@ -3,12 +3,13 @@ import type { RequestReader } from "../../http/reader.js";
 import { useOrElse } from "../../http/user-functions.js";
 import type { Pass, Refuse, Responder } from "../../http/verdict.js";
 import { toJson } from "../../http/response/own-answer.js";
-import { bareRedirects, isRedirect } from "../../http/response/redirect.js";
-import { takeResponse } from "../../http/response/sendable.js";
+import { isRedirect } from "../../http/response/redirect.js";
+import { processWide } from "../../platform.js";
+import { takeResponse } from "./sendable.js";
 import { EXPOSE, exposing } from "../../http/response/cors.js";
 
 /** Reads web-standard requests. */
-export const webReader: RequestReader<Request> = {
+export const webReader: Required<Omit<RequestReader<Request>, "adapter">> = {
   method: (request) => request.method,
   header: (request, name) => request.headers.get(name),
   onDisconnect: (request, listener) => onSignalAbort(request.signal, listener),
@@ -104,6 +105,11 @@ export function respondOnWeb(
     if (isRedirect(status)) bareRedirects().add(answer);
     return answer;
   }
+}
+
+/** The redirects without fields, which other limits on the route leave as they are. */
+function bareRedirects(): WeakSet<Response> {
+  return processWide("redirects", () => new WeakSet<Response>());
 }
 
 /** Calls `listener` when `signal` is aborted, or now if it is aborted. Returns a function that removes `listener`. */

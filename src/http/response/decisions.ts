@@ -40,8 +40,12 @@ function createDecisionField() {
   };
 }
 
-let field: ReturnType<typeof createDecisionField> | undefined;
 // All copies of this package share one class. It is made on first use, not at import.
+let field: ReturnType<typeof createDecisionField> | undefined;
+
+function decisionField(): ReturnType<typeof createDecisionField> {
+  return (field ??= processWide("decided", createDecisionField));
+}
 
 /**
  * Remembers the decision of `gate` about `request`, and the `work` of an allowed request. Returns the `own` fields
@@ -54,20 +58,20 @@ export function rememberDecision(
   request: unknown, gate: object, work: Work | null, decision: Decision, own: FieldList,
 ): FieldList {
   if (typeof request !== "object" || request === null) return own;
-  field ??= processWide("decided", createDecisionField);
-  const last = field.read(request);
+  const decided = decisionField();
+  const last = decided.read(request);
   const earlier = last && beforeGate(last, gate);
   if (earlier === null) {
     const only = { gate, decision, work, fields: own, shown: decision, earlier };
-    if (last === null) new field(request, only);
-    else field.replace(request, only);
+    if (last === null) new decided(request, only);
+    else decided.replace(request, only);
     return own;
   }
   // A gate without fields, such as one in shadow mode, leaves the earlier fields as they are.
   const keepsEarlier = own.length === 0 || (decision.allowed && earlier.fields.length > 0 && bindsMore(earlier.shown, decision));
   const fields = stackFields(earlier.fields, own, keepsEarlier, !decision.allowed);
   const shown = keepsEarlier ? earlier.shown : decision;
-  field.replace(request, { gate, decision, work, fields: unionOfFields(earlier.fields, fields), shown, earlier });
+  decided.replace(request, { gate, decision, work, fields: unionOfFields(earlier.fields, fields), shown, earlier });
   return fields;
 }
 
@@ -80,14 +84,12 @@ function beforeGate(last: Decided, gate: object): Decided | null {
 
 /** The fields of the limits that have decided about a request so far. */
 export function fieldsSoFar(request: object): FieldList {
-  field ??= processWide("decided", createDecisionField);
-  return field.read(request)?.fields ?? NONE;
+  return decisionField().read(request)?.fields ?? NONE;
 }
 
 function lastOf(request: object): Decided | null {
   if (Object(request) !== request) throw new TypeError(expected("request", "the object that `key` gets", request));
-  field ??= processWide("decided", createDecisionField);
-  return field.read(request);
+  return decisionField().read(request);
 }
 
 /**
@@ -130,6 +132,12 @@ export function decisionsOf(request: object): readonly Decision[] {
  */
 export function reportCost(request: object, cost: ReportedCost): void {
   lastOf(request)?.work?.report(cost);
+}
+
+/** Whether tokens in flight of a request came back before its handler began: its client left. */
+export function hasReleased(request: object): boolean {
+  for (let each = lastOf(request); each !== null; each = each.earlier) if (each.work?.isReleased) return true;
+  return false;
 }
 
 /** Tells all limits of a request what its handler returned: tokens in flight wait for its promise. */

@@ -29,10 +29,11 @@ interface State {
   /** Called once there is something to settle. */
   readonly watch: ((work: Work, of: unknown) => void) | null;
   readonly of: unknown;
-  readonly ended: boolean;
+  /** While it is ending, a report is still remembered. Once it is settled, a report is a settlement of its own. */
+  readonly phase: "open" | "ending" | "settled";
 }
 
-const IDLE: State = { reported: null, watch: null, of: null, ended: false };
+const IDLE: State = { reported: null, watch: null, of: null, phase: "open" };
 
 /** The work of an allowed request. An adapter tells it when the work has ended. Its actual cost is settled then. */
 export class Work {
@@ -57,15 +58,20 @@ export class Work {
     return this.#charge.holds === true;
   }
 
+  /** Whether it had tokens in flight, and they came back. */
+  get isReleased(): boolean {
+    return this.holds && this.#state.phase === "settled";
+  }
+
   /**
    * Remembers what the work cost. The last report wins. After the end of the work it is settled at once. Throws a
    * TypeError or RangeError for a wrong cost.
    */
   report(cost: unknown): void {
     const settle = this.#settlement(cost);
-    const { watch, of, ended } = this.#state;
-    if (ended) return void quietly(settle);
-    this.#state = { ...IDLE, reported: settle };
+    const { watch, of, phase } = this.#state;
+    if (phase === "settled") return void quietly(settle);
+    this.#state = { ...IDLE, reported: settle, phase };
     watch?.(this, of);
   }
 
@@ -75,7 +81,7 @@ export class Work {
    */
   whenSettles<Of>(watch: (work: Work, of: Of) => void, of: Of): void {
     if (this.settles) return watch(this, of);
-    this.#state = { reported: null, watch: watch as State["watch"], of, ended: this.#state.ended };
+    this.#state = { reported: null, watch: watch as State["watch"], of, phase: this.#state.phase };
   }
 
   /** Tokens in flight wait for the handler, too: it may go on after its client left. */
@@ -85,30 +91,43 @@ export class Work {
 
   /**
    * Ends the work. Returns a promise that resolves when the cost is settled, and never rejects. Returns undefined when
-   * there is nothing to settle.
+   * there is nothing to settle. A second call does nothing.
    */
   end(outcome: Outcome): Promise<void> | undefined {
-    const { handler } = this.#charge;
-    if (handler !== undefined) {
-      this.#charge.handler = undefined;
-      return handler.then(() => this.end(outcome));
-    }
-    const { reported } = this.#state;
-    this.#state = { ...IDLE, reported, ended: true };
+    const { reported, phase } = this.#state;
+    if (phase !== "open") return undefined;
     const actualCost = this.#actualCost;
+    if (this.holds) return this.#release(actualCost, outcome);
+    this.#state = { ...IDLE, phase: "settled" };
     if (reported !== null) return quietly(reported);
-    if (actualCost !== null) return this.#settleBy(actualCost, outcome);
-    return this.#charge.holds ? quietly(this.#settlement({})) : undefined;
+    return actualCost === null ? undefined : this.#settleBy(actualCost, outcome);
   }
 
+  // Tokens in flight wait for the handler and for `actualCost`, also when the cost was reported.
+  async #release(actualCost: ((outcome: Outcome) => unknown) | null, outcome: Outcome): Promise<void> {
+    this.#state = { ...this.#state, watch: null, phase: "ending" };
+    if (this.#charge.handler !== undefined) await this.#charge.handler;
+    let byOutcome: Act<boolean> | undefined;
+    if (actualCost !== null) {
+      byOutcome = await this.#settlementBy(actualCost, outcome);
+      await this.#charge.handler; // it may have begun since
+    }
+    const { reported } = this.#state;
+    this.#state = { ...IDLE, phase: "settled" };
+    await quietly(reported ?? byOutcome ?? this.#settlement({}));
+  }
+
+  // If `actualCost` fails or returns undefined, the charge stays.
   async #settleBy(actualCost: (outcome: Outcome) => unknown, outcome: Outcome): Promise<void> {
-    const settle = await runAside("actualCost", async () => {
+    const settle = await this.#settlementBy(actualCost, outcome);
+    if (settle !== undefined) await quietly(settle);
+  }
+
+  #settlementBy(actualCost: (outcome: Outcome) => unknown, outcome: Outcome): Promise<Act<boolean> | undefined> {
+    return runAside("actualCost", async () => {
       const cost = await actualCost(outcome);
       return cost === undefined ? undefined : this.#settlement(cost);
     });
-    if (settle !== undefined) await quietly(settle);
-    // It failed, or said nothing: the charge stays, but for tokens in flight.
-    else if (this.#charge.holds) await quietly(this.#settlement({}));
   }
 
   #settlement(cost: unknown): Act<boolean> {

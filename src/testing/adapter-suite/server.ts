@@ -42,7 +42,7 @@ export interface CaseOptions extends SharedOptions<SuiteRequest>, Partial<Charge
 }
 
 /** The server under test, with a client for it. */
-interface ServerUnderTest {
+export interface ServerUnderTest {
   readonly port: number;
   /** Moves only when the case moves it. The default store reads it. */
   readonly clock: ManualClock;

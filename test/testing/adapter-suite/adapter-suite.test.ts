@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Limiter } from "sluice";
-import { createGate, fieldRecord, type Outcome, type Pass, type Refuse, type Verdict } from "sluice/http";
-import { applyToNode, nodeReader, rateLimit, refuseOnNode } from "sluice/node";
+import { createGate, fieldRecord, type Outcome, type Pass, type Refuse, type RequestReader, type Verdict } from "sluice/http";
+import { applyToNode, nodeReader, rateLimit, refuseOnNode, type NodeRequest } from "sluice/node";
 import { adapterSuite, type AdapterTrait } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, test, vi, type MockInstance } from "vitest";
 import { serveNode, type NodeAdapter } from "../../adapters/rows/node.js";
@@ -71,15 +71,32 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       refusing((response, verdict) => refuseOnNode(response.setHeader("Connection", "close"), verdict)),
       "39 · a small refused body",
     ],
+    ["never ends the work", changed({ pass: (response, verdict) => applyToNode(response, withoutWork(verdict)) }), "an `actualCost` of 0"],
+    ["keeps tokens in flight", changed({ pass: (response, verdict) => applyToNode(response, withoutWork(verdict)) }), "L21 · a handler that fails"],
     [
-      "reports an outcome twice",
+      "gives tokens in flight back when the handler begins",
+      changed({ pass: (response, verdict) => (applyToNode(response, withoutWork(verdict)), void verdict.work.end({ status: 200, aborted: false })) }),
+      "L21 · a token in flight comes back",
+    ],
+    [
+      "keeps the tokens in flight of a client that leaves",
       changed({
         pass(response, verdict) {
-          applyToNode(response, verdict);
+          applyToNode(response, withoutWork(verdict));
           response.once("finish", () => void verdict.work.end({ status: response.statusCode, aborted: false }));
         },
       }),
-      "an `actualCost` of 0",
+      "L21 · a client that leaves gives",
+    ],
+    [
+      "tells the gate of no disconnect during the decision",
+      changed({}, { method: nodeReader.method, header: nodeReader.header }),
+      "L21 · a client that leaves before its decision gets its token in flight back, and no handler begins: during the store",
+    ],
+    [
+      "tells the gate of no disconnect before the decision",
+      changed({}, { ...nodeReader, onDisconnect: ({ socket }, leave) => (socket?.on("close", leave), () => void socket?.removeListener("close", leave)) }),
+      "L21 · a client that leaves before its decision gets its token in flight back, and no handler begins: during `key`",
     ],
     [
       "does not notice that a client disconnects",
@@ -239,7 +256,7 @@ interface Change {
 }
 
 /** The Node adapter with one change. */
-function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change, reader = nodeReader): NodeAdapter {
+function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change, reader: RequestReader<NodeRequest> = nodeReader): NodeAdapter {
   return (options) => {
     const gate = createGate(options, reader);
     return (listener) => (request, response) => {

@@ -14,7 +14,7 @@ const CLIENT_LEFT: Outcome = { status: 499, aborted: true };
 export const outcomeCases: readonly AdapterCase[] = [
   {
     name: "an `actualCost` of 0 returns the token, once, and undefined leaves it",
-    cause: "The adapter ends the work of the verdict never, twice, or before the status is known.",
+    cause: "The adapter ends the work of the verdict never, or before the status is known.",
     needs: "outcomes",
     async run(start) {
       for (const store of [{}, { store: slowMemoryStore(new ManualClock().now) }]) {
@@ -37,7 +37,7 @@ export const outcomeCases: readonly AdapterCase[] = [
   },
   {
     name: "work that cost more than its charge takes the difference, and work that cost less gives it back",
-    cause: "The adapter ends the work of the verdict never or twice.",
+    cause: "The adapter never ends the work of the verdict.",
     needs: "outcomes",
     async run(start) {
       let ended = 0;
@@ -188,8 +188,10 @@ export const outcomeCases: readonly AdapterCase[] = [
   },
 ];
 
-// A busy machine may report a disconnect late, so a case gets 5 attempts. An adapter that does not listen fails all 5.
-function retryDisconnects(run: AdapterCase["run"]): AdapterCase["run"] {
+/**
+ * Makes 5 attempts, because a busy machine may report a disconnect late. An adapter that does not listen fails all 5.
+ */
+export function retryDisconnects(run: AdapterCase["run"]): AdapterCase["run"] {
   return async (start) => {
     for (let attempt = 1; ; attempt++) {
       try {
