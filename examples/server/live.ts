@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
-import { createLimiter, definePolicy, type Decision, type Key, type Policy, type Store } from "sluice";
+import { createLimiter, definePolicy, type Decision, type Key, type OnStoreError, type Policy, type Store } from "sluice";
 import { rateLimit } from "sluice/node";
 import { CHART_STYLE } from "../../src/command/chart/index.js";
 import type { Failing, Policies, Telling } from "./config.js";
@@ -26,9 +26,20 @@ export interface Facts {
   readonly users: readonly string[];
   readonly policies: ReadonlyArray<{ readonly name: string; readonly capacity: number; readonly tokens: number; readonly everyMs: number }>;
   readonly store: string;
+  readonly onStoreError: OnStoreError;
+  /** Whether the page made the store unavailable. */
+  readonly isOut: boolean;
 }
 
-/** What the caller has left of a month's reports, and of those that may run at once. Null while the store is away. */
+/** The level of a bucket, with its fraction, and the numbers that it was counted in. Null while the store is unavailable. */
+export interface LevelAnswer {
+  readonly level: number | null;
+  readonly capacity: number;
+  readonly tokens: number;
+  readonly everyMs: number;
+}
+
+/** What the caller has left of a month's reports, and of those that may run at once. Null while the store is unavailable. */
 export interface Places {
   readonly month: number | null;
   readonly parallel: number | null;
@@ -51,12 +62,13 @@ export function addLivePage(server: Server, setup: LiveSetup): void {
     const url = new URL(request.url ?? "/", "http://localhost");
     const route = routes.get(`${request.method === "HEAD" ? "GET" : request.method} ${url.pathname}`);
     if (route === undefined) for (const other of others) other.call(server, request, response);
-    else Promise.resolve(route(request, response, url)).catch((error: unknown) => send(response, error instanceof BadBody ? 400 : 500, { message: String(error) }));
+    else Promise.resolve(route(request, response, url)).catch((error: unknown) => send(response, error instanceof BadRequest ? 400 : 500, { message: String(error) }));
   });
 }
 
 function createRoutes({ policies, store, telling, failing, onDecision, setOutage, storeName }: LiveSetup): ReadonlyMap<string, Handler> {
-  let sandbox = definePolicy({ name: "sandbox", capacity: 10, refill: { tokens: 2, everyMs: 1_000 } });
+  let sandbox = definePolicy({ name: "sandbox", capacity: 5, refill: { tokens: 5, everyMs: 10_000 } });
+  let isOut = false;
   const { reports, ...others } = policies;
   const simple = Object.values(others);
   const policyOf = (name: string | null): Policy => [...simple, sandbox].find((each) => each.name === name) ?? policies.interactive;
@@ -73,7 +85,7 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
 
   const routes = new Map<string, Handler>([
     ["GET /live/page.js", async (_, response) => sendText(response, 200, "text/javascript; charset=utf-8", await pageScript())],
-    ["GET /live/facts", (_, response) => send(response, 200, factsOf([sandbox, ...simple], storeName))],
+    ["GET /live/facts", (_, response) => send(response, 200, facts())],
     ["GET /live/style.css", (_, response) => sendText(response, 200, "text/css; charset=utf-8", readFileSync(new URL("style.css", pageFolder()), "utf8") + CHART_STYLE)],
     ["GET /live/level", async (request, response, url) => send(response, 200, await levelOf(request, url))],
     ["GET /live/places", async (request, response) => send(response, 200, await placesOf(request))],
@@ -88,8 +100,9 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
       }
     }],
     ["PUT /live/outage", async (request, response) => {
-      const { isOut } = await readJson<{ isOut: boolean }>(request);
-      await setOutage(isOut);
+      const { isOut: wanted } = await readJson<{ isOut: boolean }>(request);
+      await setOutage(wanted);
+      isOut = wanted;
       send(response, 200, { isOut });
     }],
   ]);
@@ -98,29 +111,41 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
   }
   return routes;
 
-  /** Tokens with their fraction, and the time of a full refill. */
-  async function levelOf(request: IncomingMessage, url: URL): Promise<object> {
+  function facts(): Facts {
+    const { onStoreError = "local" } = failing;
+    return { users: [...DEMO_USERS], policies: [sandbox, ...simple].map((policy) => ({ name: policy.name, ...numbersOf(policy) })), store: storeName, onStoreError, isOut };
+  }
+
+  async function levelOf(request: IncomingMessage, url: URL): Promise<LevelAnswer> {
     const policy = policyOf(url.searchParams.get("policy"));
     const phone = url.searchParams.get("phone");
     const key: Key | null = policy.name === "login-code" && phone !== null ? ["phone", phone] : identify(request.headers);
-    if (key === null) return { level: null };
-    const { capacity, resetMs, degraded } = await limiter.peek(key, { cost: 0, policy });
+    if (key === null) throw new BadRequest("Expected a caller");
+    const decision = await peek(key, policy);
     const [{ unitsPerMs, unitsPerToken }] = policy.limits;
-    return { level: degraded ? null : Math.max(0, capacity - (resetMs * unitsPerMs) / unitsPerToken), degraded };
+    return { level: decision && Math.max(0, decision.capacity - (decision.resetMs * unitsPerMs) / unitsPerToken), ...numbersOf(policy) };
   }
 
   async function placesOf(request: IncomingMessage): Promise<Places> {
     const key = identify(request.headers);
-    if (key === null) return { month: null, parallel: null };
-    const { limits, degraded } = await limiter.peek(key, { cost: 0, policy: reports });
-    const left = (name: string): number | null => (degraded ? null : (limits?.find(({ limit }) => limit === name)?.remaining ?? null));
+    if (key === null) throw new BadRequest("Expected a caller");
+    const decision = await peek(key, reports);
+    const left = (name: string): number | null => decision?.limits?.find(({ limit }) => limit === name)?.remaining ?? null;
     return { month: left("month"), parallel: left("parallel") };
+  }
+
+  /** A look at a bucket, or null while the store is unavailable: a look fails as the store does, whatever `onStoreError` says. */
+  async function peek(key: Key, policy: Policy): Promise<Decision | null> {
+    try {
+      return await limiter.peek(key, { cost: 0, policy });
+    } catch {
+      return null;
+    }
   }
 }
 
-function factsOf(policies: readonly Policy[], store: string): Facts {
-  const numbers = policies.map(({ name, limits: [{ capacity, refill }] }) => ({ name, capacity, tokens: refill?.tokens ?? 0, everyMs: refill?.everyMs ?? 0 }));
-  return { users: [...DEMO_USERS], policies: numbers, store };
+function numbersOf({ limits: [{ capacity, refill }] }: Policy): Omit<LevelAnswer, "level"> {
+  return { capacity, tokens: refill?.tokens ?? 0, everyMs: refill?.everyMs ?? 0 };
 }
 
 let script: Promise<string> | undefined;
@@ -147,11 +172,11 @@ function pageFolder(): URL {
 }
 
 /** The sender's mistake: a 400, not a 500. */
-class BadBody extends Error {}
+class BadRequest extends Error {}
 
 async function readJson<T extends object>(request: IncomingMessage): Promise<T> {
   let text = "";
-  for await (const chunk of request.setEncoding("utf8")) if ((text += chunk as string).length > 1_000) throw new BadBody("Expected at most 1,000 characters");
+  for await (const chunk of request.setEncoding("utf8")) if ((text += chunk as string).length > 1_000) throw new BadRequest("Expected at most 1,000 characters");
   const body = ((): unknown => {
     try {
       return JSON.parse(text);
@@ -159,7 +184,7 @@ async function readJson<T extends object>(request: IncomingMessage): Promise<T> 
       return null;
     }
   })();
-  if (typeof body !== "object" || body === null) throw new BadBody(`Expected a JSON object, got ${JSON.stringify(text.slice(0, 40))}`);
+  if (typeof body !== "object" || body === null) throw new BadRequest(`Expected a JSON object, got ${JSON.stringify(text.slice(0, 40))}`);
   return body as T;
 }
 

@@ -1,8 +1,8 @@
-/** Outages for the live page: a memory store that can be taken away, and a database's pool that can be cut. FOR THE DEMO ONLY. */
+/** Outages for the live page: a memory store and a database's pool that can be made unavailable. FOR THE DEMO ONLY. */
 import { MemoryStore } from "sluice";
 import { guard, type Decision, type SyncStore } from "sluice/store";
 
-const CUT = "The live page took the store away.";
+const CUT = "The live page made the store unavailable.";
 
 /** A memory store that fails while `isOut` is true, as a store over a network would. A guard decides in its place. */
 export class RemovableMemoryStore implements SyncStore {

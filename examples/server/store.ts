@@ -9,7 +9,7 @@ import { RemovableMemoryStore, RemovablePool } from "./outage.js";
 export interface OpenStore {
   readonly store: Store;
   readonly close: () => Promise<unknown>;
-  /** Takes the store away, or gives it back: an outage for the live page. */
+  /** Makes the store unavailable, or available again: an outage for the live page. */
   readonly setOutage: (isOut: boolean) => Promise<void>;
 }
 

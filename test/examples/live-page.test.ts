@@ -1,9 +1,10 @@
 // The live page of the example server, driven in Chromium as a person would, and without a mouse.
+import pg from "pg";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startChromium } from "../helpers/chromium.js";
 import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
-import { describeWith } from "../helpers/services.js";
+import { describeWith, postgresUrl } from "../helpers/services.js";
 import { ExampleServer } from "./example-server.js";
 
 describeWith("chromium", "the live page", () => {
@@ -38,7 +39,19 @@ describeWith("chromium", "the live page", () => {
   const sent = (lane: string, count: number, on = page): Promise<unknown> =>
     on.waitForFunction(([name, least]) => [...document.querySelectorAll("#counts tr")].some((row) => row.querySelector("th")?.textContent === name && Number(row.querySelector("td")?.textContent) >= Number(least)), [lane, count] as const);
 
-  test("a call shows the whole answer, and a burst the first refusals", async () => {
+  const textIs = (selector: string, text: string, on = page): Promise<unknown> => on.waitForFunction(([where, what]) => document.querySelector(where)?.textContent === what, [selector, text] as const);
+  /** Begins to note each text of the status, as it is shown and as it is read aloud. */
+  const noteStatus = (): Promise<unknown> =>
+    page.evaluate(() => {
+      const seen: string[] = ((window as unknown as { seen: string[] }).seen = []);
+      for (const id of ["#state", "#status"]) {
+        const element = document.querySelector(id) as Element;
+        new MutationObserver(() => seen.push(element.textContent ?? "")).observe(element, { childList: true, characterData: true, subtree: true });
+      }
+    });
+  const statusTexts = (): Promise<string[]> => page.evaluate(() => (window as unknown as { seen: string[] }).seen);
+
+  test("a request shows the whole answer, and a burst the first refusals", async () => {
     await choose("alice", "bulk");
     await page.click("#one");
     await sent("You", 1);
@@ -49,8 +62,10 @@ describeWith("chromium", "the live page", () => {
     expect(await counts("You")).toEqual([16, 3, 13, 0]);
     await page.waitForFunction(() => document.querySelector("#last")?.textContent?.includes("retry-after: "));
     expect(await page.textContent("#last")).toMatch(/^429 .*"code": "rate_limited"/s);
-    await page.waitForFunction(() => /^Empty: you may call again in \d+\.\d s$/.test(document.querySelector("#state")?.textContent ?? ""));
-    await page.waitForFunction(() => document.querySelector("#status")?.textContent === "The bucket is empty: calls are refused.");
+    await page.waitForFunction(() => /^Empty: next request in \d+\.\d s$/.test(document.querySelector("#state")?.textContent ?? ""));
+    await textIs("#status", "The bucket is empty: requests are refused.");
+    expect(await page.textContent("#brief")).toMatch(/^429 Too Many Requests\nRetry-After: \d+\nRateLimit: "bulk";r=0;t=\d+$/);
+    expect(await page.textContent(".line .policy-code")).toBe("policy: { capacity: 3, refill: { tokens: 1, everyMs: 10_000 } }");
     expect(problems).toEqual([]);
   });
 
@@ -108,11 +123,11 @@ describeWith("chromium", "the live page", () => {
 
   test("every control has a name and can be reached and used by the keyboard", async () => {
     const reached: string[] = [];
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < 24; i++) {
       await page.keyboard.press("Tab");
       reached.push(await page.evaluate(() => document.activeElement?.id ?? ""));
     }
-    for (const id of ["chart", "caller", "policy", "one", "burst", "edge", "foreground", "runaway", "others", "obeying", "ignoring", "outage-button", "last", "reports", "capacity", "refill"]) expect(reached).toContain(id);
+    for (const id of ["previous", "next", "chart", "caller", "policy", "one", "burst", "edge", "foreground", "runaway", "others", "obeying", "ignoring", "outage-button", "last", "reports", "capacity", "refill"]) expect(reached).toContain(id);
     const unnamed = await page.$$eval("button, select, input", (all) => all.filter((each) => !each.textContent?.trim() && (each as HTMLInputElement).labels?.length === 0).map(({ id }) => id));
     expect(unnamed).toEqual([]);
     await page.focus("#one");
@@ -127,32 +142,132 @@ describeWith("chromium", "the live page", () => {
     expect(problems).toEqual([]);
   });
 
-  test.each([[375, 800], [1_280, 800]])("the chart and all buttons are on the first screen of %i x %i", async (width, height) => {
+  test.each([[375, 800], [1_280, 800]])("the one thought, the chart, all buttons and both counts are on the first screen of %i x %i", async (width, height) => {
     const screen = await open(server, { viewport: { width, height } });
-    const seen = await screen.$$eval("#chart, .buttons button", (all) => all.map((each) => [each.id, each.getBoundingClientRect().bottom] as const));
-    expect(seen.length).toBe(10);
+    await screen.click("#one");
+    await sent("You", 1, screen);
+    const seen = await screen.$$eval("header p, #state, #chart, .buttons button, #note, #compare", (all) => all.map((each) => [each.id, each.getBoundingClientRect().bottom] as const));
+    expect(seen.length).toBe(14);
     expect(seen.filter(([, bottom]) => bottom > height)).toEqual([]);
   });
 
   test("a burst plays at load, and the state is true when the bucket has refilled", async () => {
     const moving = await open(server, { reducedMotion: "no-preference" });
     await sent("You", 15, moving);
-    expect((await counts("You", moving))[1]).toBeGreaterThanOrEqual(10);
-    await moving.waitForFunction(() => document.querySelector("#state")?.textContent?.startsWith("You may call: "));
-    await moving.waitForFunction(() => document.querySelector("#state")?.textContent === "You may call: 10 of 10 tokens left");
+    expect((await counts("You", moving))[1]).toBeGreaterThanOrEqual(5);
+    await moving.waitForFunction(() => document.querySelector("#state")?.textContent?.startsWith("Ready: "));
+    await textIs("#state", "Ready: 5 of 5 tokens left", moving);
     expect(problems).toEqual([]);
   });
 
   test("two bursts at the edge of a window: the fixed window serves more than the bucket", async () => {
     await choose("alice", "sandbox");
     await page.fill("#capacity", "10");
-    await page.fill("#refill", "100"); // a window of one second
+    await page.fill("#refill", "50"); // a window of two seconds
     await page.click("#edge");
     await sent("You", 21);
     const numbers = await page.$$eval(".numbers b", (all) => all.map((each) => Number(each.textContent)));
     const [bucket = 0, , window = 0] = numbers;
     expect(window).toBeGreaterThan(bucket);
-    expect(await page.textContent("#window-note")).toContain("At most 10 in 1 s");
+    expect(await page.textContent("#window-note")).toContain("At most 10 in 2 s");
+    await page.waitForSelector('#edge[aria-disabled="false"]');
+    expect(await page.textContent("#note")).toBe("Two bursts of 10 came around the window's end.");
+    expect(await page.textContent("#compare")).toMatch(new RegExp(`^sluice served ${bucket} of 21, the fixed window ${window}\\. Most in any 2 s: \\d+ and ${window - 1}\\.$`));
+  });
+
+  test("two bursts wait in the sandbox where a window is long, and the page says how long", async () => {
+    await choose("bob", "login-code"); // a window of one hour
+    await page.click("#edge");
+    await page.waitForFunction(() => /^First burst in \d\.\d s, /.test(document.querySelector("#note")?.textContent ?? ""));
+    expect(await page.inputValue("#policy")).toBe("sandbox");
+    expect(await page.textContent("#window-note")).toContain("At most 5 in 10 s");
+    expect(await page.getAttribute("#edge", "aria-disabled")).toBe("true");
+    expect(await page.evaluate(() => document.activeElement?.id), "the keyboard keeps its place").toBe("edge");
+    await page.dispatchEvent("#edge", "click"); // Playwright itself waits for a button that is not disabled
+    expect((await counts("You"))[0], "a second press while it waits does nothing").toBe(1);
+    await page.selectOption("#policy", "bulk");
+    await textIs("#note", "The numbers changed while the bursts waited. Press again.");
+    expect(await page.getAttribute("#edge", "aria-disabled")).toBe("false");
+  });
+
+  test("the status keeps its words while a slider is dragged, and no level is told under other numbers", async () => {
+    await choose("alice", "sandbox");
+    await textIs("#state", "Ready: 5 of 5 tokens left");
+    await noteStatus();
+    // The server takes the new numbers late. Meanwhile it answers with the level of the old ones.
+    let take = (): void => undefined;
+    const taken = new Promise<void>((resolve) => (take = resolve));
+    await page.route("**/live/sandbox", (route) => taken.then(() => route.continue()));
+    for (const capacity of ["4", "3"]) await page.fill("#capacity", capacity);
+    await page.waitForResponse((response) => response.url().includes("/live/level"));
+    await page.waitForResponse((response) => response.url().includes("/live/level"));
+    expect(await page.textContent("#state")).toBe("Ready: 5 of 5 tokens left");
+    take();
+    await textIs("#state", "Ready: 3 of 3 tokens left");
+    expect((await statusTexts()).filter((text) => !/^Ready: (3 of 3|4 of 4) tokens left$|^The bucket has tokens: requests are served\.$/.test(text))).toEqual([]);
+  });
+
+  test("the status keeps its words from a change of policy or caller to the first answer", async () => {
+    await choose("alice", "sandbox");
+    await textIs("#state", "Ready: 5 of 5 tokens left");
+    await noteStatus();
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    await page.route("**/live/level?*", (route) => answered.then(() => route.continue()));
+    await choose("carol", "interactive");
+    await page.waitForFunction(() => document.querySelector("#policy-text")?.textContent?.startsWith("10 at once"));
+    await page.waitForSelector("#chart .head", { state: "detached" }); // it is drawn without a level
+    expect(await page.textContent("#state")).toBe("Ready: 5 of 5 tokens left");
+    answer();
+    await textIs("#state", "Ready: 10 of 10 tokens left");
+    expect((await statusTexts()).filter((text) => text.includes("unavailable") || text.includes("does not answer"))).toEqual([]);
+  });
+
+  test("a sandbox that another page changed is shown with its numbers", async () => {
+    await choose("alice", "sandbox");
+    await page.request.put(`${server.url.origin}/live/sandbox`, { data: { capacity: 8, tokens: 20, everyMs: 10_000 } });
+    await textIs("#state", "Ready: 8 of 8 tokens left");
+    expect([await page.inputValue("#capacity"), await page.inputValue("#refill")]).toEqual(["8", "20"]);
+  });
+
+  test("a server that was stopped does not answer, which is no outage of its store", async () => {
+    const own = await ExampleServer.start();
+    onTestFinished(() => own.kill());
+    page = await open(own);
+    await textIs("#state", "Ready: 5 of 5 tokens left");
+    await noteStatus();
+    own.kill();
+    await textIs("#state", "The server does not answer");
+    await textIs("#status", "The server does not answer.");
+    expect((await statusTexts()).filter((text) => text.includes("unavailable"))).toEqual([]);
+    problems.length = 0; // Chromium reports the connection that was refused
+    await page.click("#outage-button");
+    await textIs("#note", "The server did not change its store. Is it still running?");
+    await page.click("#reports");
+    await page.waitForSelector('#report-rows [data-state="failed"]');
+    expect(problems.filter((problem) => !problem.includes("ERR_CONNECTION_REFUSED"))).toEqual([]);
+  });
+
+  test("the note says what a button does when it has the focus, and after each press", async () => {
+    const note = (): Promise<string | null> => page.textContent("#note");
+    await page.focus("#burst");
+    expect(await note()).toContain("15 requests at once");
+    await page.focus("#capacity");
+    expect(await note()).toBe("Each caller has a bucket of its own.");
+    for (const id of ["#one", "#burst", "#foreground", "#ignoring"]) {
+      const before = await note();
+      await page.click(id);
+      expect(await note()).not.toBe(before);
+    }
+    const on = await note();
+    await page.click("#ignoring");
+    expect(await note()).toBe("The client that ignores its answers has stopped.");
+    expect(on).toContain("5 requests a second");
+  });
+
+  test("one word for a request, one sentence for the idea", async () => {
+    expect(await page.textContent("header p")).toBe("Say what a caller may do. sluice decides it in one exact, atomic answer, and the 429 says when to come back.");
+    expect((await page.innerText("body")).match(/\bcalls?\b|\baway\b/gi)).toBeNull();
   });
 
   test("other callers have buckets of their own, and lanes in the chart", async () => {
@@ -162,10 +277,10 @@ describeWith("chromium", "the live page", () => {
     await page.click("#others");
     expect(await counts("You")).toEqual([0, 0, 0, 0]);
     expect(await page.textContent("#chart")).toMatch(/Tablet.*Watch/s);
-    await page.waitForFunction(() => document.querySelector("#state")?.textContent === "You may call: 10 of 10 tokens left");
+    await textIs("#state", "Ready: 5 of 5 tokens left");
   });
 
-  test("the arrow keys go from request to request, and each is told", async () => {
+  test("the arrow keys and two buttons go from request to request, and each is told", async () => {
     await choose("bob", "bulk");
     await page.click("#one");
     await sent("You", 1);
@@ -173,6 +288,12 @@ describeWith("chromium", "the live page", () => {
     await page.keyboard.press("ArrowLeft");
     await page.waitForFunction(() => /^You: request 1 of 1, \d+(\.\d)? s ago: served\.$/.test(document.querySelector("#chosen")?.textContent ?? ""));
     await page.waitForSelector("#chart .chosen", { state: "attached" });
+    await page.focus("#capacity");
+    await textIs("#chosen", "");
+    await page.click("#previous");
+    await page.waitForFunction(() => document.querySelector("#chosen")?.textContent?.startsWith("You: request 1 of 1, "));
+    await page.click("#next");
+    expect(await page.textContent("#chosen")).toContain("request 1 of 1");
   });
 
   test("two reports run at once, the third is refused by its limit, and the month counts those that ran", async () => {
@@ -191,13 +312,15 @@ describeWith("chromium", "the live page", () => {
     await choose("carol", "bulk");
     await page.click("#outage-button");
     await page.waitForSelector('#outage-button[aria-pressed="true"]');
-    await page.waitForFunction(() => document.querySelector("#state")?.textContent === "The store is away: this process decides");
+    await textIs("#state", "The store is unavailable: this process decides");
+    await textIs("#report-places", "?");
     await page.click("#burst");
     await sent("You", 15);
     expect(await counts("You")).toEqual([15, 1, 0, 14]);
     await page.click("#outage-button");
     await page.waitForSelector('#outage-button[aria-pressed="false"]');
-    await page.waitForFunction(() => document.querySelector("#state")?.textContent?.startsWith("You may call: "));
+    await textIs("#report-places", "2");
+    await page.waitForFunction(() => document.querySelector("#state")?.textContent?.startsWith("Ready: "));
   });
 
   test.each([["nothing", ""], ["half an object", "{"], ["null", "null"], ["a long text", `"${"x".repeat(2_000)}"`]])("a sandbox of %s is a mistake of the sender", async (_, data) => {
@@ -206,26 +329,47 @@ describeWith("chromium", "the live page", () => {
     expect(((await answer.json()) as { message: string }).message).toContain("Expected ");
   });
 
-  describeWith("redis-server", "over Redis", () => {
-    let redis: OwnRedis;
-    beforeAll(async () => void (redis = await startRedis()));
-    afterAll(() => redis.stop());
-
-    test("an outage of the store is a button, and so is its end", async () => {
-      const shared = await ExampleServer.start(["--store", "redis"], { SLUICE_REDIS_URL: redis.url });
+  describe("over a store that processes share", () => {
+    /** Half of 3, rounded down, and then 503 and never 429. */
+    async function outage(shared: ExampleServer): Promise<void> {
       onTestFinished(() => shared.kill());
       page = await open(shared);
       await page.selectOption("#policy", "bulk");
       await page.click("#outage-button");
       await page.waitForSelector('#outage-button[aria-pressed="true"]');
+      await textIs("#state", "The store is unavailable: this process decides");
       await page.click("#burst");
       await sent("You", 15);
-      // Half of 3, rounded down, and then 503 and never 429.
       expect(await counts("You")).toEqual([15, 1, 0, 14]);
       await page.waitForFunction(() => document.querySelector("#last")?.textContent?.startsWith("503"));
       await page.click("#outage-button");
       await page.waitForSelector('#outage-button[aria-pressed="false"]');
       await page.waitForFunction(() => document.querySelector("#chart-text")?.textContent?.startsWith("3 of 3 tokens"));
+    }
+
+    describeWith("redis-server", "Redis", () => {
+      let redis: OwnRedis;
+      beforeAll(async () => void (redis = await startRedis()));
+      afterAll(() => redis.stop());
+
+      test("an outage of Redis is a button, and so is its end", async () => outage(await ExampleServer.start(["--store", "redis"], { SLUICE_REDIS_URL: redis.url })));
+    });
+
+    describeWith("postgres", "Postgres", () => {
+      const schema = `sluice_live_page_${process.pid}`;
+      const url = new URL(postgresUrl());
+      url.searchParams.set("options", `-c search_path=${schema}`);
+      let admin: pg.Pool;
+      beforeAll(async () => {
+        admin = new pg.Pool({ connectionString: postgresUrl(), max: 1 });
+        await admin.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE; CREATE SCHEMA ${schema}`);
+      });
+      afterAll(async () => {
+        await admin.query(`DROP SCHEMA ${schema} CASCADE`);
+        await admin.end();
+      });
+
+      test("an outage of Postgres is a button, and so is its end", async () => outage(await ExampleServer.start(["--store", "postgres"], { SLUICE_POSTGRES_URL: url.href })));
     });
   });
 });

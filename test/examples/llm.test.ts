@@ -311,7 +311,7 @@ describe("an answer that does not end as it should", () => {
 
   test("when the settlement fails is complete for its client, and the estimate stays taken", async () => {
     const adjust = vi.spyOn(store, "adjust").mockImplementation(() => {
-      throw new Error("Redis is away");
+      throw new Error("Redis is unavailable");
     });
     expect((await whole({ maxTokens: 500 })).text).toContain("[DONE]");
     expect(adjust).toHaveBeenCalled();

@@ -16,7 +16,7 @@ describeWith("redis-server", "--store redis", () => {
 
   test("two servers share a caller's budget", () => share(start));
 
-  test("while Redis is away, callers have a share, then are told 503 and never 429; afterwards they have their budget again", async () => {
+  test("while Redis is unavailable, callers have a share, then are told 503 and never 429; afterwards they have their budget again", async () => {
     const own = await startRedis();
     const server = await ExampleServer.start(["--store", "redis", "--store-timeout", "1000"], { SLUICE_REDIS_URL: own.url });
     let back: OwnRedis | undefined;

@@ -12,7 +12,8 @@ export interface Walked {
   server?: ExampleServer;
 }
 
-const GREETING_LINES = 14;
+const GREETING_LINES = 16;
+const THOUGHT = "Say what a caller may do. sluice decides it in one exact, atomic answer, and the 429 says when to come back.";
 const open = ({ url }: ExampleServer): Socket => connect(Number(url.port), url.hostname);
 const remaining = ({ headers }: Reply): string | undefined => headers["ratelimit-remaining"] as string | undefined;
 const fieldsOfLimits = ({ headers }: Reply): string[] => Object.keys(headers).filter((name) => /^ratelimit|^retry-after$/.test(name));
@@ -27,10 +28,11 @@ export function walk(all: readonly Walked[]): void {
   describe.concurrent.each(all)("$title", (walked) => {
     beforeAll(async () => void (walked.server = await walked.start()), 30_000);
 
-    test("greets with its URL and five commands to try", () => {
+    test("greets with its URL, the one thought, and five commands to try", () => {
       const { lines, url } = serverOf(walked);
       const greeting = lines.slice(0, GREETING_LINES).join("\n");
       expect(greeting).toContain(`(${walked.title}) on ${url.origin}`);
+      expect(lines.slice(0, GREETING_LINES)).toContain(THOUGHT);
       expect(greeting.match(/^ {2}curl /gm)).toHaveLength(5);
     });
 

@@ -67,7 +67,7 @@ export class Clients {
     if (name === "obeying") void this.#obey(stop.signal);
     else if (name === "ignoring") void this.#ignore(stop.signal, "Ignores", 200);
     else if (name === "runaway") void this.#ignore(stop.signal, "You", 50);
-    else void Promise.all([this.#ignore(stop.signal, "Tablet", 350), this.#ignore(stop.signal, "Watch", 900)]);
+    else void Promise.all([this.#ignore(stop.signal, "Tablet", 1_500), this.#ignore(stop.signal, "Watch", 2_500)]);
     return true;
   }
 

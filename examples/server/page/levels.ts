@@ -8,28 +8,43 @@ export interface Numbers {
   readonly everyMs: number;
 }
 
+/**
+ * What the last answer said: the level, or that the store is unavailable. `silent` when the server gave no answer, and
+ * `unknown` while there is none for this bucket yet.
+ */
+export type Knowledge = "unknown" | "level" | "unavailable" | "silent";
+
 const KEPT_MS = 30_000;
 
 /** The line of the chart. Instants are those of `performance.now()`. */
 export class Levels {
   #points: ChartLevel[] = [];
-  /** The last answer, or null while the level is unknown. */
+  /** The last level, or null without one. */
   #last: { readonly at: number; readonly tokens: number } | null = null;
   #perMs = 1;
   #capacity = 1;
+  #knowledge: Knowledge = "unknown";
+
+  get knowledge(): Knowledge {
+    return this.#knowledge;
+  }
 
   /** Forgets the line, for another bucket or other numbers. */
   restart({ capacity, tokens, everyMs }: Numbers): void {
-    [this.#points, this.#last] = [[], null];
+    [this.#points, this.#last, this.#knowledge] = [[], null, "unknown"];
     [this.#capacity, this.#perMs] = [capacity, tokens / everyMs];
   }
 
-  /** Takes the server's answer. Null when the store does not answer. */
-  add(at: number, tokens: number | null): void {
-    if (this.#last !== null) this.#points.push(...refillFrom(this.#last, this.#perMs, this.#capacity, at));
-    this.#points.push({ at, tokens });
-    this.#last = tokens === null ? null : { at, tokens };
-    while (this.#points.length > 2 && (this.#points[1] as ChartLevel).at < at - KEPT_MS) this.#points.shift();
+  /** Takes a level that the server answered. */
+  add(at: number, tokens: number): void {
+    this.#push(at, tokens);
+    [this.#last, this.#knowledge] = [{ at, tokens }, "level"];
+  }
+
+  /** Ends the line, because there is no level. */
+  lose(at: number, knowledge: "unavailable" | "silent"): void {
+    this.#push(at, null);
+    [this.#last, this.#knowledge] = [null, knowledge];
   }
 
   /** The tokens at `now`, or null while they are unknown. */
@@ -48,5 +63,11 @@ export class Levels {
     if (this.#last === null) return this.#points;
     const current = { at: now, tokens: this.tokensAt(now) as number };
     return [...this.#points, ...refillFrom(this.#last, this.#perMs, this.#capacity, now), ...refillFrom(current, this.#perMs, this.#capacity, until)];
+  }
+
+  #push(at: number, tokens: number | null): void {
+    if (this.#last !== null) this.#points.push(...refillFrom(this.#last, this.#perMs, this.#capacity, at));
+    this.#points.push({ at, tokens });
+    while (this.#points.length > 2 && (this.#points[1] as ChartLevel).at < at - KEPT_MS) this.#points.shift();
   }
 }

@@ -1,21 +1,24 @@
 /** The program of the live page: reads the controls, asks the server for the level, and shows the results. */
 import { describeMark, drawChart, markByKey, summarize, type ChartMark, type ChartScene } from "../../../src/command/chart/index.js";
-import type { Facts } from "../live.js";
+import type { Facts, LevelAnswer } from "../live.js";
+import { Answers } from "./answers.js";
 import { Clients, DEVICES, identityOf, LANES, phoneOf, type Lane, type Mark } from "./clients.js";
+import { burstAtEdge } from "./edge.js";
 import { Levels, type Numbers } from "./levels.js";
+import { MostWithin } from "./most.js";
+import { Notes } from "./notes.js";
+import { oneAtATime } from "./one-at-a-time.js";
 import { Reports } from "./reports.js";
+import { statusAt } from "./status.js";
 import { WindowBeside } from "./window.js";
+import { inCode, inWords, round } from "./words.js";
 
-const PAST_MS = 15_000;
-const FUTURE_MS = 5_000;
-const NOTES: Readonly<Record<string, string>> = {
-  edge: "One burst comes just before the window ends, and one just after. Compare how many are served.",
-  foreground: "Six calls at once. Each obeys its 429, so all are served in the end.",
-  runaway: "20 calls a second. The bucket serves its rate, and refuses the rest.",
-  others: "A tablet and a watch call, too. Their buckets are their own: yours does not change.",
-  obeying: "It waits as long as Retry-After says, so hardly a call is refused.",
-  ignoring: "It calls 5 times a second. It is served no more than the client that obeys.",
-};
+/** The sandbox at first: the limit of the picture in the README, five times as slow, so that a wait can be seen. */
+const SANDBOX: Numbers = { capacity: 5, tokens: 5, everyMs: 10_000 };
+/** A longer window is too long to wait for. */
+const LONGEST_WINDOW_MS = 10_000;
+/** A level that is not there by then will not come. */
+const ANSWER_WITHIN_MS = 5_000;
 
 const byId = <T extends Element = HTMLElement>(id: string): T => document.querySelector(`#${id}`) as T;
 const tell = (id: string, text: string): void => {
@@ -28,41 +31,31 @@ const policies = new Map<string, Numbers>(facts.policies.map((each) => [each.nam
 for (const name of [...facts.users, "device phone", ...Object.values(DEVICES)]) caller.append(new Option(name, name));
 for (const { name } of facts.policies) policy.append(new Option(name, name));
 
-const [levels, beside] = [new Levels(), new WindowBeside()];
+const [levels, beside, answers, notes] = [new Levels(), new WindowBeside(), new Answers(), new Notes(facts)];
+let within = new MostWithin(1);
 const marks: ChartMark[] = [];
 let chosen: number | null = null;
 const counts = new Map<Lane, { sent: number; passed: number; limited: number; other: number }>(LANES.map((lane) => [lane, { sent: 0, passed: 0, limited: 0, other: 0 }]));
 const numbers = (): Numbers => policies.get(policy.value) as Numbers;
-const reports = new Reports(() => caller.value, (response) => void showAnswer(response));
+const reports = new Reports(() => caller.value, (response) => void answers.show(response));
 const clients = new Clients(() => ({ caller: caller.value, policy: policy.value }), onResponse);
 
 function onResponse({ at, lane, status }: Mark, response: Response): void {
   marks.push({ at, lane: LANES.indexOf(lane), outcome: status < 300 ? "served" : status === 429 ? "refused" : "failed" });
-  while ((marks[0] as ChartMark).at < at - PAST_MS * 2) {
+  while ((marks[0] as ChartMark).at < at - 30_000) {
     marks.shift();
-    if (chosen !== null) chosen = chosen === 0 ? null : chosen - 1;
+    if (chosen !== null) choose(chosen === 0 ? null : chosen - 1);
   }
   const count = counts.get(lane) as { sent: number; passed: number; limited: number; other: number };
   count.sent++;
   count[status < 300 ? "passed" : status === 429 ? "limited" : "other"]++;
-  if (lane === "You") beside.call(at);
-  showCounts();
-  if (lane === "You") void showAnswer(response);
-  void readLevel();
-}
-
-async function showAnswer(response: Response): Promise<void> {
-  const body = await response.text();
-  const fields = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
-  tell("last", `${response.status} ${response.statusText}\n${fields}\n\n${pretty(body)}`);
-}
-
-function pretty(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
+  if (lane === "You") {
+    beside.consume(at);
+    if (status < 300) within.add(at);
+    void answers.show(response);
   }
+  showCounts();
+  void readLevel();
 }
 
 function showCounts(): void {
@@ -73,47 +66,53 @@ function showCounts(): void {
     return row;
   });
   byId("counts").replaceChildren(...rows);
-  const { passed, limited } = counts.get("You") as { passed: number; limited: number };
+  const { sent, passed, limited } = counts.get("You") as { sent: number; passed: number; limited: number };
   for (const [id, count] of [["bucket-served", passed], ["bucket-refused", limited], ["window-served", beside.served], ["window-refused", beside.refused]] as const) tell(id, String(count));
+  const most = `Most in any ${round(beside.windowMs / 1_000)} s: ${within.most} and ${beside.most}.`;
+  tell("compare", sent === 0 ? "" : `sluice served ${passed} of ${sent}, the fixed window ${beside.served}. ${most}`);
 }
 
-/** The meaning of a bucket's numbers, in words. */
-function inWords({ capacity, tokens, everyMs }: Numbers): string {
-  const perSecond = (tokens / everyMs) * 1_000;
-  const refill = perSecond >= 1 ? `${round(perSecond)} a second` : `1 every ${round(1 / perSecond)} seconds`;
-  return `${capacity} at once, then ${refill}. In any 10 seconds a caller gets at most ${Math.floor(capacity + perSecond * 10)} requests. An empty bucket is full after ${round(capacity / perSecond)} seconds.`;
-}
+/** Another number after each change of caller, policy or numbers. An answer counts only for the question that was asked. */
+let question = 0;
+/** Changes of the sandbox that the server may not have made yet. */
+let changing = 0;
+const readLevel = oneAtATime(async () => {
+  const asked = question;
+  const query = new URLSearchParams({ policy: policy.value, phone: phoneOf(caller.value) });
+  const answer = await getJson<LevelAnswer>(`/live/level?${query}`);
+  if (asked !== question || changing > 0) return;
+  if (answer === null) return levels.lose(performance.now(), "silent");
+  // Another page may have changed the sandbox.
+  if (["capacity", "tokens", "everyMs"].some((name) => answer[name as keyof Numbers] !== numbers()[name as keyof Numbers])) take(answer);
+  if (answer.level === null) levels.lose(performance.now(), "unavailable");
+  else levels.add(performance.now(), answer.level);
+});
 
-const round = (value: number): string => String(Math.round(value * 10) / 10);
-
-// While a call is under way, at most one more is needed: the answer to all others would be the same.
-let reading: "no" | "yes" | "again" = "no";
-async function readLevel(): Promise<void> {
-  if (reading !== "no") return void (reading = "again");
-  reading = "yes";
-  const asked = `${caller.value} ${policy.value}`;
+/** What the server answers, or null without a good answer. */
+async function getJson<T>(path: string): Promise<T | null> {
   try {
-    const query = new URLSearchParams({ policy: policy.value, phone: phoneOf(caller.value) });
-    const { level = null } = (await (await fetch(`/live/level?${query}`, { headers: identityOf(caller.value) })).json()) as { level?: number | null };
-    if (asked === `${caller.value} ${policy.value}`) levels.add(performance.now(), level);
+    const response = await fetch(path, { headers: identityOf(caller.value), signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    return response.ok ? ((await response.json()) as T) : null;
   } catch {
-    levels.add(performance.now(), null);
-  } finally {
-    const isAsked = (reading as string) === "again";
-    reading = "no";
-    if (isAsked) void readLevel();
+    return null;
   }
 }
 
 function draw(): void {
   const now = performance.now();
   const { capacity } = numbers();
-  const span = { from: now - PAST_MS, to: now + FUTURE_MS, now, axis: "ago" } as const;
-  const scene: ChartScene = { ...sizeOf("chart"), ...span, unit: "tokens", capacity, levels: levels.line(now, now + FUTURE_MS), marks, lanes: LANES, againAt: levels.againAt(now), chosen };
+  const isNarrow = byId("chart").clientWidth < 500;
+  const [pastMs, futureMs] = isNarrow ? [10_000, 4_000] : [15_000, 5_000];
+  const span = { from: now - pastMs, to: now + futureMs, now, axis: "ago" } as const;
+  const scene: ChartScene = { ...sizeOf("chart"), ...span, unit: "tokens", capacity, levels: levels.line(now, now + futureMs), marks, lanes: LANES, againAt: levels.againAt(now), chosen };
   byId("chart").innerHTML = drawChart(scene);
   const window: ChartScene = { ...sizeOf("window-chart"), ...span, ...beside.scene(now), unit: "requests", lanes: ["You"] };
   byId("window-chart").innerHTML = drawChart(window);
-  showState(now, capacity);
+  const status = statusAt(now, levels, capacity, facts.onStoreError);
+  if (status !== null) {
+    byId("state").dataset["state"] = status.state;
+    tell("state", status.text);
+  }
   latest = { scene, window };
 }
 let latest: { readonly scene: ChartScene; readonly window: ChartScene } | undefined;
@@ -125,18 +124,10 @@ function sizeOf(id: string): { readonly width: number; readonly height: number }
   return { width, height };
 }
 
-/** True at every moment: computed from the level, not from the last answer. */
-function showState(now: number, capacity: number): void {
-  const [tokens, againAt] = [levels.tokensAt(now), levels.againAt(now)];
-  const state = tokens === null ? "away" : againAt === null ? "free" : "refused";
-  byId("state").dataset["state"] = state;
-  tell("state", tokens === null ? "The store is away: this process decides" : againAt === null ? `You may call: ${round(tokens)} of ${capacity} tokens left` : `Empty: you may call again in ${((againAt - now) / 1_000).toFixed(1)} s`);
-}
-
 // A screen reader reads each text aloud, so it changes at most once a second, and has no countdown.
 function announce(): void {
-  const state = byId("state").dataset["state"];
-  tell("status", state === "free" ? "You may call." : state === "refused" ? "The bucket is empty: calls are refused." : "The store is away: this process decides.");
+  const status = statusAt(performance.now(), levels, numbers().capacity, facts.onStoreError);
+  if (status !== null) tell("status", status.said);
   if (latest === undefined) return;
   tell("chart-text", summarize(latest.scene));
   tell("window-text", `A fixed window of ${round(beside.windowMs / 1_000)} s. ${summarize(latest.window)}`);
@@ -147,50 +138,65 @@ function onClick(id: string, run: (button: HTMLButtonElement) => unknown): void 
   button.addEventListener("click", () => void run(button));
 }
 
-onClick("one", () => clients.send(1));
+for (const [id, run] of [["one", () => clients.send(1)], ["burst", () => clients.send(15)], ["foreground", () => clients.foreground()]] as const) {
+  onClick(id, () => {
+    notes.press(id);
+    return run();
+  });
+}
 onClick("reports", () => reports.ask());
-onClick("burst", () => clients.send(15));
-onClick("foreground", () => {
-  tell("note", NOTES["foreground"] as string);
-  return clients.foreground();
-});
-onClick("edge", async () => {
-  tell("note", NOTES["edge"] as string);
-  if (beside.endAt(performance.now()) === null) await clients.send(1); // it opens the window
-  const end = beside.endAt(performance.now()) ?? performance.now();
-  for (const at of [end - 120, end + 30]) {
-    await new Promise((resolve) => setTimeout(resolve, at - performance.now()));
-    await clients.send(numbers().capacity);
-  }
+// A button with the focus loses it when it is disabled. With aria-disabled it keeps it.
+onClick("edge", async (button) => {
+  if (button.getAttribute("aria-disabled") === "true") return;
+  button.setAttribute("aria-disabled", "true");
+  notes.press("edge");
+  if (beside.windowMs > LONGEST_WINDOW_MS) await changeSandbox(SANDBOX);
+  const asked = question;
+  const isDone = await burstAtEdge({ beside, send: (count) => clients.send(count), tell: (text) => notes.count(text), isSame: () => asked === question });
+  button.setAttribute("aria-disabled", "false");
+  notes.tell(isDone ? `Two bursts of ${beside.limit} came around the window's end.` : "The numbers changed while the bursts waited. Press again.");
 });
 for (const name of ["runaway", "others", "obeying", "ignoring"] as const) {
   onClick(name, (button) => {
-    tell("note", NOTES[name] as string);
-    button.setAttribute("aria-pressed", String(clients.toggle(name)));
+    const isOn = clients.toggle(name);
+    button.setAttribute("aria-pressed", String(isOn));
+    notes.press(name, isOn);
   });
 }
 onClick("outage-button", async (button) => {
   const isOut = button.getAttribute("aria-pressed") !== "true";
-  await put("/live/outage", { isOut });
-  button.setAttribute("aria-pressed", String(isOut));
-  tell("note", isOut ? `The server lost its ${facts.store} store. It decides alone, with half of each limit. A refusal is a 503, not a 429.` : "The store is back.");
-  await readLevel();
+  if (await put("/live/outage", { isOut })) {
+    button.setAttribute("aria-pressed", String(isOut));
+    notes.press("outage-button", isOut);
+  } else notes.tell("The server did not change its store. Is it still running?");
+  await Promise.all([readLevel(), reports.read()]);
 });
 
+/** Chooses a request of the chart, which is told in words, or none. */
+function choose(next: number | null): void {
+  chosen = next;
+  tell("chosen", next === null || latest === undefined ? "" : describeMark({ ...latest.scene, marks, now: performance.now() }, next));
+}
+const CHOOSERS = ["chart", "previous", "next"];
 byId("chart").addEventListener("keydown", (event) => {
   const next = markByKey(event.key, chosen, marks.length);
-  if (next === null || latest === undefined) return;
+  if (next === null) return;
   event.preventDefault();
-  chosen = next;
-  tell("chosen", describeMark({ ...latest.scene, marks, now: performance.now() }, next));
+  choose(next);
 });
-byId("chart").addEventListener("blur", () => (chosen = null));
+onClick("previous", () => choose(markByKey("ArrowLeft", chosen, marks.length)));
+onClick("next", () => choose(markByKey("ArrowRight", chosen, marks.length)));
+for (const id of CHOOSERS) byId(id).addEventListener("blur", ({ relatedTarget }) => CHOOSERS.includes((relatedTarget as Element | null)?.id ?? "") || choose(null));
 
 function restart(): void {
+  question++;
   levels.restart(numbers());
   beside.restart(numbers(), performance.now());
+  within = new MostWithin(beside.windowMs);
   tell("policy-text", inWords(numbers()));
+  for (const code of document.querySelectorAll(".policy-code")) code.textContent = inCode(numbers());
   tell("window-note", `At most ${numbers().capacity} in ${round(beside.windowMs / 1_000)} s, counted anew in each window: around its edge a caller gets up to twice as much.`);
+  showCounts();
 }
 for (const select of [caller, policy]) {
   select.addEventListener("change", () => {
@@ -200,26 +206,43 @@ for (const select of [caller, policy]) {
   });
 }
 
-async function changeSandbox(): Promise<void> {
-  const capacity = Number(byId<HTMLInputElement>("capacity").value);
-  const tokens = Number(byId<HTMLInputElement>("refill").value);
-  tell("capacity-value", String(capacity));
-  tell("refill-value", String(tokens));
-  policies.set("sandbox", { capacity, tokens, everyMs: 10_000 });
-  policy.value = "sandbox";
+/** Takes numbers for the chosen policy, which is the sandbox when they change. */
+function take({ capacity, tokens, everyMs }: Numbers): void {
+  policies.set(policy.value, { capacity, tokens, everyMs });
+  if (policy.value === "sandbox") {
+    byId<HTMLInputElement>("capacity").value = String(capacity);
+    byId<HTMLInputElement>("refill").value = String((tokens * 10_000) / everyMs);
+    tell("capacity-value", String(capacity));
+    tell("refill-value", round((tokens * 10_000) / everyMs));
+  }
   restart();
-  await put("/live/sandbox", { name: "sandbox", capacity, tokens, everyMs: 10_000 });
+}
+
+const sendSandbox = oneAtATime(async () => void (await put("/live/sandbox", policies.get("sandbox") as Numbers)));
+async function changeSandbox(to: Numbers): Promise<void> {
+  policy.value = "sandbox";
+  take(to);
+  changing++;
+  await sendSandbox();
+  changing--;
+  question++;
   await readLevel();
 }
-for (const id of ["capacity", "refill"]) byId(id).addEventListener("input", () => void changeSandbox());
+const valueOf = (id: string): number => Number(byId<HTMLInputElement>(id).value);
+for (const id of ["capacity", "refill"]) byId(id).addEventListener("input", () => void changeSandbox({ capacity: valueOf("capacity"), tokens: valueOf("refill"), everyMs: 10_000 }));
 
-function put(path: string, body: object): Promise<Response> {
-  return fetch(path, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+/** Whether the server did it. */
+async function put(path: string, body: object): Promise<boolean> {
+  try {
+    return (await fetch(path, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).ok;
+  } catch {
+    return false;
+  }
 }
 
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-showCounts();
-await changeSandbox();
+byId("outage-button").setAttribute("aria-pressed", String(facts.isOut));
+await changeSandbox(SANDBOX);
 setInterval(() => void readLevel(), 1_000);
 setInterval(draw, isCalm ? 200 : 50);
 setInterval(announce, 1_000);

@@ -3,6 +3,7 @@ import type { Places } from "../live.js";
 import { identityOf } from "./clients.js";
 
 const KEPT = 6;
+const NO_ANSWER: Places = { month: null, parallel: null };
 
 /** Shows reports in the section of the page with the ids `reports`, `report-rows`, `report-places` and `report-month`. */
 export class Reports {
@@ -22,7 +23,7 @@ export class Reports {
 
   /** Shows what is left to the caller. */
   async read(): Promise<void> {
-    const places = (await (await fetch("/live/places", { headers: identityOf(this.#caller()) })).json()) as Places;
+    const places = await fetch("/live/places", { headers: identityOf(this.#caller()) }).then((response) => response.json() as Promise<Places>, () => NO_ANSWER);
     for (const [id, reading] of [["report-places", places.parallel], ["report-month", places.month]] as const) {
       element(id).textContent = reading === null ? "?" : String(reading);
     }
@@ -41,7 +42,7 @@ export class Reports {
     while (rows.childElementCount > KEPT) rows.firstElementChild?.remove();
     try {
       const answer = fetch("/reports", { method: "POST", headers: identityOf(this.#caller()) });
-      void answer.then(() => this.read()).catch(() => undefined);
+      void answer.then(() => this.read(), () => undefined);
       const response = await answer;
       if (response.ok) tell("done", "done");
       else if (response.status === 429) tell("refused", await reasonOf(response.clone()));

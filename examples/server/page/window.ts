@@ -1,6 +1,7 @@
-/** The same calls on a fixed window with the same numbers, counted in the page. */
+/** The same requests on a fixed window with the same numbers, counted in the page. */
 import { FixedWindow, type ChartLevel, type ChartMark } from "../../../src/command/chart/index.js";
 import type { Numbers } from "./levels.js";
+import { MostWithin } from "./most.js";
 
 const KEPT_MS = 30_000;
 
@@ -9,25 +10,29 @@ export class WindowBeside {
   #window = new FixedWindow(1, 1);
   #points: ChartLevel[] = [];
   #marks: ChartMark[] = [];
+  #within = new MostWithin(1);
   served = 0;
   refused = 0;
 
   /** Begins again with other numbers. The counts stay. */
   restart({ capacity, tokens, everyMs }: Numbers, now: number): void {
     this.#window = new FixedWindow(capacity, (capacity * everyMs) / tokens);
+    this.#within = new MostWithin(this.#window.windowMs);
     this.#points = [this.#window.levelAt(now)];
     this.#marks = [];
   }
 
-  /** Counts one call. */
-  call(at: number): void {
+  /** Counts one request. */
+  consume(at: number): void {
     this.#closeWindow(at);
-    this.#points.push({ at, tokens: this.#points.at(-1)?.tokens ?? 0 });
+    this.#points.push({ at, tokens: this.left });
     const isServed = this.#window.consume(at);
     this.#points.push(this.#window.levelAt(at));
     this.#marks.push({ at, lane: 0, outcome: isServed ? "served" : "refused" });
-    if (isServed) this.served++;
-    else this.refused++;
+    if (isServed) {
+      this.served++;
+      this.#within.add(at);
+    } else this.refused++;
     while (this.#marks.length > 0 && (this.#marks[0] as ChartMark).at < at - KEPT_MS) this.#marks.shift();
   }
 
@@ -38,9 +43,24 @@ export class WindowBeside {
     return { capacity: this.#window.limit, levels: [...this.#points, current], marks: this.#marks, edges: this.#window.edges, againAt: current.tokens === 0 ? this.#window.endAt(now) : null };
   }
 
+  /** The requests that a window serves. */
+  get limit(): number {
+    return this.#window.limit;
+  }
+
   /** The size of the window, in milliseconds. */
   get windowMs(): number {
     return this.#window.windowMs;
+  }
+
+  /** What the window had left after the last request. */
+  get left(): number {
+    return this.#points.at(-1)?.tokens ?? 0;
+  }
+
+  /** The most requests that were served within the length of one window, since it began with these numbers. */
+  get most(): number {
+    return this.#within.most;
   }
 
   /** The instant at which the current window ends, or null when there is none. */

@@ -1,4 +1,4 @@
-// This client before every adapter, while the limiter's store is away: what it is told, and what it makes of that. Time is
+// This client before every adapter, while the limiter's store is unavailable: what it is told, and what it makes of that. Time is
 // told to both, so no answer depends on how fast they come.
 import type { OnStoreError } from "sluice";
 import { createFetch, type ClientInit, type ClientOptions } from "sluice/client";
@@ -12,7 +12,7 @@ import { UnsteadyStore } from "../../helpers/unsteady-store.js";
 /** Of 6 and one a second, a process on its own has 3 and one in two seconds. */
 const policy = { name: "api", capacity: 6, refill: { tokens: 1, everyMs: 1_000 } };
 
-/** A server whose store can go away, and a client of it. What it waits moves the clock that both go by. */
+/** A server whose store can become unavailable, and a client of it. What it waits moves the clock that both go by. */
 async function meet(row: Row, onStoreError: OnStoreError, options: ClientOptions = {}) {
   const clock = new ManualClock(1_000_000);
   const store = new UnsteadyStore(clock.now, { breaker: false });

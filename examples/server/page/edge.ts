@@ -1,0 +1,40 @@
+/** The comparison at the end of a window: one burst just before it, and one just after. */
+import { secondsUp } from "./status.js";
+import type { WindowBeside } from "./window.js";
+
+/** What the comparison needs of the page. */
+interface EdgeParts {
+  readonly beside: WindowBeside;
+  /** Sends so many requests at once, and resolves when all are answered. */
+  readonly send: (count: number) => Promise<void>;
+  /** Called about ten times a second while it waits. */
+  readonly tell: (text: string) => void;
+  /** Whether caller, policy and numbers are those of the start. */
+  readonly isSame: () => boolean;
+}
+
+/** Sends both bursts, and opens a window first if there is no fresh one. Resolves to false when the numbers changed meanwhile. */
+export async function burstAtEdge({ beside, send, tell, isSame }: EdgeParts): Promise<boolean> {
+  const { limit, windowMs } = beside;
+  // Just enough time for the answers of a burst. A short window ends soon after them.
+  const [beforeMs, afterMs] = [Math.min(300, windowMs * 0.12), Math.min(300, windowMs * 0.03)];
+  const running = beside.endAt(performance.now());
+  // A window that has served one request is as good as a new one.
+  const isFresh = running !== null && beside.left >= limit - 1 && running - performance.now() > beforeMs;
+  if (running !== null && !isFresh && !(await until(running, "This window is used up. The next opens", ""))) return false;
+  if (!isFresh) await send(1);
+  const end = beside.endAt(performance.now()) ?? performance.now();
+  if (!(await until(end - beforeMs, "First burst", ", just before the window ends. The second comes just after"))) return false;
+  await send(limit);
+  if (!(await until(end + afterMs, "Second burst", ", just after the window's end"))) return false;
+  await send(limit);
+  return true;
+
+  async function until(at: number, what: string, then: string): Promise<boolean> {
+    for (let now = performance.now(); now < at && isSame(); now = performance.now()) {
+      tell(`${what} in ${secondsUp(at - now)} s${then}.`);
+      await new Promise((resolve) => setTimeout(resolve, Math.min(100, at - now)));
+    }
+    return isSame();
+  }
+}

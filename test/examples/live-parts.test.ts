@@ -1,0 +1,81 @@
+// Parts of the live page that need no browser: the words of the status, the most in one span, and turns.
+import { describe, expect, test } from "vitest";
+import { Levels } from "../../examples/server/page/levels.js";
+import { MostWithin } from "../../examples/server/page/most.js";
+import { oneAtATime } from "../../examples/server/page/one-at-a-time.js";
+import { statusAt } from "../../examples/server/page/status.js";
+
+/** Five tokens, of which one comes back in 2 s. */
+const NUMBERS = { capacity: 5, tokens: 5, everyMs: 10_000 };
+
+function levels(): Levels {
+  const all = new Levels();
+  all.restart(NUMBERS);
+  return all;
+}
+const textAt = (now: number, all: Levels): string | undefined => statusAt(now, all, 5, "local")?.text;
+
+describe("the status", () => {
+  test("says nothing new before the first answer for a bucket", () => {
+    const all = levels();
+    expect(statusAt(0, all, 5, "local")).toBeNull();
+    all.add(0, 5);
+    all.restart(NUMBERS);
+    expect(statusAt(1, all, 5, "local")).toBeNull();
+  });
+
+  test("counts the exact refill, and never ends early", () => {
+    const all = levels();
+    all.add(0, 0.3);
+    expect(textAt(0, all)).toBe("Empty: next request in 1.4 s");
+    expect(textAt(1_301, all)).toBe("Empty: next request in 0.1 s");
+    expect(textAt(1_400, all)).toBe("Ready: 1 of 5 tokens left");
+    expect(textAt(1_590, all)).toBe("Ready: 1 of 5 tokens left");
+    expect(textAt(60_000, all)).toBe("Ready: 5 of 5 tokens left");
+  });
+
+  test("tells a store that is unavailable from a server that does not answer", () => {
+    const all = levels();
+    all.add(0, 5);
+    all.lose(1, "silent");
+    expect(statusAt(2, all, 5, "local")).toEqual({ state: "silent", text: "The server does not answer", said: "The server does not answer." });
+    all.lose(3, "unavailable");
+    const texts = (["local", "allow", "unavailable"] as const).map((choice) => statusAt(4, all, 5, choice)?.text);
+    expect(texts).toEqual(["The store is unavailable: this process decides", "The store is unavailable: all requests are served", "The store is unavailable: requests get a 503"]);
+  });
+});
+
+describe("the most in one span", () => {
+  const most = (instants: readonly number[]): number => {
+    const within = new MostWithin(10_000);
+    for (const at of instants) within.add(at);
+    return within.most;
+  };
+
+  test("is found wherever the span begins", () => {
+    expect(most([])).toBe(0);
+    expect(most([0, 9_700, 9_700, 9_800, 10_200, 10_300])).toBe(5);
+    expect(most([0, 1, 2, 30_000, 30_001])).toBe(3);
+  });
+
+  test("does not count both of two requests that are a whole span apart", () => {
+    expect(most([0, 10_000])).toBe(1);
+    expect(most([0, 9_999])).toBe(2);
+  });
+});
+
+test("one at a time: calls during a run share one more, which begins after it", async () => {
+  const ends: (() => void)[] = [];
+  const run = oneAtATime(() => new Promise((resolve) => ends.push(resolve)));
+  const first = run();
+  await Promise.resolve();
+  const [second, third] = [run(), run()];
+  expect(third).toBe(second);
+  expect(ends.length).toBe(1);
+  ends[0]?.();
+  await first;
+  await Promise.resolve();
+  expect(ends.length).toBe(2);
+  ends[1]?.();
+  await second;
+});
