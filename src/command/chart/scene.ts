@@ -39,7 +39,7 @@ export interface ChartScene {
   /** The instant at which a refused caller may call again, or null. */
   readonly againAt?: number | null;
   /** The time that the chosen refusal says to wait. It is drawn in place of `againAt`. */
-  readonly wait?: { readonly from: number; readonly to: number } | null;
+  readonly wait?: { readonly from: number; readonly to: number } | null | undefined;
   /** The index of the mark that the reader has chosen. */
   readonly chosen?: number | null;
 }
