@@ -1,10 +1,9 @@
 // Failures between the decision and the end of the response: the tokens in flight come back.
 import { Hono } from "hono";
-import { MemoryStore, whenDone } from "sluice";
-import { reportCost, rateLimit as onHono } from "sluice/hono";
+import { MemoryStore } from "sluice";
+import { rateLimit as onHono } from "sluice/hono";
 import { rateLimit as onWeb } from "sluice/web";
 import { afterEach, expect, test, vi } from "vitest";
-import { expectWarnings } from "../setup/warnings.js";
 import { begin, CAPACITY, closeAll, left, policy, servers, Work } from "./gate-servers.js";
 
 afterEach(closeAll);

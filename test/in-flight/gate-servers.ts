@@ -92,7 +92,7 @@ export const servers = {
     app.use(onExpress({ policy: own, store, key, ...(waits && { actualCost: (_, request) => done.get(request) }) }));
     app.get("/", (request, response, next) => {
       const handled = between().then(() => work.run());
-      done.set(request, handled.then(() => undefined));
+      done.set(request, handled.then(() => undefined, () => undefined));
       if (waits) reportCost(request, { requests: 2 });
       handled.then((text) => response.send(text), next);
     });
