@@ -5,6 +5,7 @@ import type { Key } from "../core/key.js";
 import { isPolicy, type Policy } from "../core/policy.js";
 import type { LimiterCharge } from "../limiter/charge.js";
 import { internalsOf, type Decider, type Requests, type Taken } from "../limiter/internals.js";
+import { alwaysShadow } from "../limiter/shadow.js";
 import type { GateLimiter } from "./gate-limiter.js";
 import type { HeaderWriter } from "./headers/writer.js";
 import type { CheckedOptions } from "./options/check-options.js";
@@ -52,7 +53,8 @@ function chargeOne<Request>(
     if (chosen !== undefined || cost === null) checkChosen(chosen, cost);
     const caller = key as Key;
     const policy = chosen === undefined ? own : (chosen as Policy);
-    const partition = partitionOf === null || limiter.shadow(caller) ? undefined : partitionOf(caller);
+    // Before the charge, because it may throw. A function `shadow` is asked later, and once.
+    const partition = partitionOf === null || limiter.shadow === alwaysShadow ? undefined : partitionOf(caller);
     const isShort = chosen === undefined && typeof cost !== "object";
     const decision = limiter.consume(caller, isShort ? (cost as number | undefined) : { cost: cost as Cost, policy });
     if (policy.inFlight !== undefined) {

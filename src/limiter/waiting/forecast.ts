@@ -47,7 +47,7 @@ interface KnownBucket extends Bucket {
  */
 export function wantsOf(charges: Charges): readonly Want[] {
   return charges.flatMap((each, part) => {
-    if (each === null || each.limiter.shadow(each.key)) return [];
+    if (each === null || each.shadow) return [];
     const { policy, encoded, cost } = each;
     const id = bucketId(policy, encoded);
     return policy.limits.map((limit, place) => {
