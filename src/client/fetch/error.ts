@@ -14,9 +14,9 @@ const DAY_MS = 86_400_000;
 /**
  * The error of a call that the server limited and the client gave up. It carries the wait, for a screen to show.
  *
- * Thrown only for a refusal, or for a wait that is known from an earlier one. A refusal is a 429, or what `vendor.refusal`
- * option says below a status of 500. Other statuses come back as responses, and network errors reject as `fetch`
- * rejects.
+ * Thrown only for a refusal, or for a wait that is known from an earlier one. A refusal is a 429, or what
+ * `vendor.refusal` option says below a status of 500. Other statuses come back as responses, and network errors reject
+ * as `fetch` rejects.
  * @example
  * if (error instanceof RateLimitedError && error.waitMs !== null) {
  *   console.log(`Try again in ${Math.ceil(error.waitMs / 1000)} s`);

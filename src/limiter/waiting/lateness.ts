@@ -30,7 +30,8 @@ export function isUnsure({ now }: QueueStep, { at, latest }: Due): boolean {
 
 /**
  * Whether the tokens of a caller come after its `until`. `until` bounds the wait for tokens, not for the store: if the
- * tokens are there, the caller gets the time of one more call. A caller who waits for tokens in flight waits to its end.
+ * tokens are there, the caller gets the time of one more call. A caller who waits for tokens in flight waits to its
+ * end.
  */
 export function isLate(step: QueueStep, { until }: QueuedCaller, due: Due, graceMs: number): boolean {
   const { now, rules } = step;

@@ -11,7 +11,9 @@ type Poll = () => void;
  * that is due longest comes first. One timer serves them all.
  */
 export class Polls {
-  /** When each queue is due, by the time after which it is woken. In order, because all of one list sleep equally long. */
+  /**
+   * When each queue is due, by the time after which it is woken. In order, because all of one list sleep equally long.
+   */
   readonly #lists = new Map<number, Map<Poll, number>>();
   /** The time of each queue. */
   readonly #waits = new Map<Poll, number>();
