@@ -21,8 +21,8 @@ function open(maxKeys: number) {
   return { table, put, has };
 }
 
-describe("L13 · the table of limits in flight", () => {
-  test("a full table removes an idle record before a busy one, and counts busy ones alone", () => {
+describe("the table of limits in flight", () => {
+  test("L13 · a full table removes an idle record before a busy one, and counts busy ones alone", () => {
     const { table, put, has } = open(100);
     for (let id = 0; id < 100; id++) put(id, id === 40 ? 5 : 1_000, 0);
     put(100, 1_000, 10);
@@ -31,14 +31,14 @@ describe("L13 · the table of limits in flight", () => {
     expect([has(0), table.size, table.evictedBusy]).toEqual([false, 100, 1]);
   });
 
-  test("of busy records it removes the one whose tokens come back first", () => {
+  test("L13 · of busy records it removes the one whose tokens come back first", () => {
     const { table, put, has } = open(100);
     for (let id = 0; id < 100; id++) put(id, 1_000 - id, 0);
     put(100, 2_000, 0);
     expect([has(99), has(0), table.evictedBusy]).toEqual([false, true, 1]);
   });
 
-  test("a write counts as new: a caller that is busy again stays", () => {
+  test("L13 · a write counts as new: a caller that is busy again stays", () => {
     const { put, has } = open(1_000);
     put(-1, 1_000, 0);
     for (let id = 0; id < 900; id++) put(id, 1_000, 0);
@@ -47,7 +47,7 @@ describe("L13 · the table of limits in flight", () => {
     expect([has(-1), has(0)]).toEqual([true, false]);
   });
 
-  test("only the 256 that were written longest ago are examined", () => {
+  test("L13 · only the 256 that were written longest ago are examined", () => {
     const { put, has } = open(1_000);
     for (let id = 0; id < 1_000; id++) put(id, id === 256 ? 100 : 1_000, 0);
     put(1_000, 1_000, 0);
@@ -56,7 +56,7 @@ describe("L13 · the table of limits in flight", () => {
     expect(has(256)).toBe(false);
   });
 
-  test("idle records go without a timer, also behind one that is busy for long", () => {
+  test("L13 · idle records go without a timer, also behind one that is busy for long", () => {
     const { table, put } = open(1_000_000);
     put(-1, 1e12, 0);
     for (let id = 0; id < 1_000; id++) put(id, 100, 0);
@@ -64,7 +64,7 @@ describe("L13 · the table of limits in flight", () => {
     expect(table.size).toBe(601);
   });
 
-  test("every record counts, also several of one key, and a reset removes all of a key", () => {
+  test("L13 · every record counts, also several of one key, and a reset removes all of a key", () => {
     const { table, put, has } = open(10);
     const limits = ["a", "b", "c"].map(limitOf);
     for (let id = 0; id < 5; id++) for (const limit of limits) put(id, 1_000, 0, limit);
@@ -75,7 +75,7 @@ describe("L13 · the table of limits in flight", () => {
     expect([limits.map((limit) => has(4, limit)), table.size]).toEqual([[false, false, false], 7]);
   });
 
-  test("against a plain model, it holds what was written last, and never more than its cap", () => {
+  test("L13 · against a plain model, it holds what was written last, and never more than its cap", () => {
     const commands = fc.array(fc.record({ id: fc.nat(12), act: fc.constantFrom("put", "put", "put", "delete"), forMs: fc.nat(50), advance: fc.constantFrom(0, 0, 1, 20) }), { maxLength: 200, size: "max" });
     fc.assert(fc.property(commands, fc.integer({ min: 1, max: 8 }), (list, maxKeys) => {
       const { table, put, has } = open(maxKeys);
@@ -104,10 +104,10 @@ describe("L13 · the table of limits in flight", () => {
   });
 });
 
-describe("L13 · a store under a spray of made-up keys", () => {
+describe("a store under a spray of made-up keys", () => {
   const policy: Policy = definePolicy({ name: "work", limits: [{ name: "parallel", capacity: 2, returns: whenDone() }] });
 
-  test("frees no busy caller that calls or is renewed while fewer than `maxKeys` others come", () => {
+  test("L13 · frees no busy caller that calls or is renewed while fewer than `maxKeys` others come", () => {
     const clock = new ManualClock(1_700_000_000_000);
     const store = new MemoryStore({ clock: clock.now, maxKeys: 1_000 });
     const limiter = createLimiter({ policy, store });
@@ -125,7 +125,7 @@ describe("L13 · a store under a spray of made-up keys", () => {
     expect(store.stats().evictedBusy).toBeGreaterThan(0);
   });
 
-  test("locks nobody out: a new caller always gets its place", () => {
+  test("L13 · locks nobody out: a new caller always gets its place", () => {
     const clock = new ManualClock(1_700_000_000_000);
     const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now, maxKeys: 300 }) });
     for (let i = 0; i < 1_000; i++) expect(limiter.consume(`key-${i}`).allowed).toBe(true);

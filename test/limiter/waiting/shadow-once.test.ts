@@ -16,8 +16,8 @@ function fickle(start: number, options: Partial<LimiterOptions> = {}): { limiter
 
 const starts = ANSWERS.map((_, start) => start);
 
-describe("L18 · a shadow function that changes its mind within a call", () => {
-  test.each(starts)("lets nothing through a waiter uncharged: from answer %i", async (start) => {
+describe("a shadow function that changes its mind within a call", () => {
+  test.each(starts)("L18 · lets nothing through a waiter uncharged: from answer %i", async (start) => {
     for (const cost of [2, 6]) {
       const { limiter, asked } = fickle(start);
       const decision = await createWaiter(limiter, { maxWaitMs: 0 }).consume("ann", cost);
@@ -25,7 +25,7 @@ describe("L18 · a shadow function that changes its mind within a call", () => {
     }
   });
 
-  test.each(starts)("nor a caller that waits and is refused: from answer %i", async (start) => {
+  test.each(starts)("L18 · nor a caller that waits and is refused: from answer %i", async (start) => {
     const { limiter, asked } = fickle(start);
     limiter.debit("ann", 2);
     const decision = await createWaiter(limiter, { maxWaitMs: 500 }).consume("ann");
@@ -39,7 +39,7 @@ describe("L18 · a shadow function that changes its mind within a call", () => {
   ] as const;
 
   describe.each(gates)("in a gate over %s", (_, optionsOf) => {
-    test.each(starts)("sends the fields of a refusal, and none in shadow mode: from answer %i", async (start) => {
+    test.each(starts)("L18 · sends the fields of a refusal, and none in shadow mode: from answer %i", async (start) => {
       for (const [spent, headers] of [[0, undefined], [2, undefined], [2, [draft11({ partitionKey: () => new Uint8Array([1]) })]]] as const) {
         const { limiter, asked } = fickle(start);
         limiter.debit("ann", spent || 1);
