@@ -88,8 +88,7 @@ function chargeParts<Request>(
 ): ChargeRequest<Request> {
   const holds = limiter.parts.some((part) => part.policy.inFlight);
   return (request, key, cost, policy) => {
-    const asked = { ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }) };
-    const taken = requests.take(key, asked, prepare, (leave) => reader.onDisconnect?.(request, leave));
+    const taken = requests.take(key, { cost, policy }, prepare, (leave) => reader.onDisconnect?.(request, leave));
     // A tier of the request may have a limit in flight, too.
     if (policy !== undefined || holds) return unlessGone(request, reader, taken, finish);
     return taken instanceof Promise ? taken.then(finish) : finish(taken);

@@ -1,7 +1,9 @@
 import { checkDefaults, checkOverlay } from "#diagnostics";
 import { ownMembers } from "../../core/check.js";
+import { definePolicy, type PolicyOptions } from "../../core/policy.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
+import type { MemoryStoreOptions } from "../../stores/memory/memory.js";
 
 /**
  * Returns the options with a default store, which all gates made of them share. Options with a `store` or a `limiter`
@@ -13,7 +15,18 @@ export function shareStore<Options extends { readonly store?: unknown; readonly 
   const own = ownMembers(options);
   return own.limiter !== undefined || own.store !== undefined
     ? own
-    : { ...own, store: defaultStore(JSON.stringify(own.policy)?.includes("renews") ? { clock: Date.now } : undefined) };
+    : { ...own, store: defaultStore(storeOptionsFor(own.policy)) };
+}
+
+/** The options of a store that keeps the limits of a policy. */
+function storeOptionsFor(policy: unknown): MemoryStoreOptions | undefined {
+  if (typeof policy !== "object") return undefined;
+  try {
+    const defined = definePolicy(policy as PolicyOptions);
+    return defined.dated?.storeOptions(defined);
+  } catch {
+    return undefined; // the gate throws the same error, after those of other options
+  }
 }
 
 /** Returns `more` on top of `defaults`. Throws a TypeError for an unknown option. */

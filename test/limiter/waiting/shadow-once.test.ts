@@ -1,5 +1,5 @@
 // The function `shadow` is asked once for each call: a second answer may differ, and would let a request through uncharged.
-import { combine, createLimiter, createWaiter, MemoryStore, perSecond, type LimiterOptions, type MaybeKey, type PlainLimiter } from "sluice";
+import { combine, createLimiter, createWaiter, MemoryStore, perSecond, type LimiterOptions, type PlainLimiter } from "sluice";
 import { createGate, draft11, type GateOptions } from "sluice/http";
 import { describe, expect, test } from "vitest";
 import { answerOf, reader, type Ask } from "../../http/asking.js";
@@ -44,7 +44,7 @@ describe("a shadow function that changes its mind within a call", () => {
         const { limiter, asked } = fickle(start);
         limiter.debit("ann", spent || 1);
         const gate = createGate<Ask>({ ...optionsOf(limiter), ...(headers && { headers }) } as unknown as GateOptions<Ask>, reader);
-        const answer = answerOf(await gate({ user: "ann" as MaybeKey }));
+        const answer = answerOf(await gate({ user: "ann" }));
         const isShadow = ANSWERS[start] as boolean;
         expect([answer.status, answer.field("RateLimit") === undefined, asked()]).toEqual([isShadow || spent === 0 ? 200 : 429, isShadow, 1]);
       }
