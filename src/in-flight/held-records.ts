@@ -2,7 +2,7 @@ import type { Bucket } from "../core/bucket.js";
 import type { HeldTable, KeyHalves, LimitOf } from "../core/rules.js";
 
 // The most records examined for an idle one before a busy one is removed.
-const EXAMINED = 256;
+const LOOKED_AT = 256;
 
 /** A record, between the one that was written before it and the one that was written after it. */
 interface HeldRecord {
@@ -83,7 +83,7 @@ export class HeldRecords implements HeldTable {
   #evictOne(now: number): void {
     let record = this.#ends.after;
     let victim = record;
-    for (let i = 0; i < EXAMINED && record !== this.#ends && victim.at >= now; i++) {
+    for (let i = 0; i < LOOKED_AT && record !== this.#ends && victim.at >= now; i++) {
       if (record.at < victim.at) victim = record;
       record = record.after;
     }

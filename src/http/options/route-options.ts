@@ -3,7 +3,6 @@ import { ownMembers } from "../../core/check.js";
 import { definePolicy, type PolicyOptions } from "../../core/policy.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
-import type { MemoryStoreOptions } from "../../stores/memory/memory.js";
 
 /**
  * Returns the options with a default store, which all gates made of them share. Options with a `store` or a `limiter`
@@ -19,7 +18,7 @@ export function shareStore<Options extends { readonly store?: unknown; readonly 
 }
 
 /** The options of a store that keeps the limits of a policy. */
-function storeOptionsFor(policy: unknown): MemoryStoreOptions | undefined {
+function storeOptionsFor(policy: unknown): Parameters<typeof defaultStore>[0] {
   if (typeof policy !== "object") return undefined;
   try {
     const defined = definePolicy(policy as PolicyOptions);

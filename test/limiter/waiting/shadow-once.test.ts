@@ -27,7 +27,7 @@ describe("a shadow function that changes its mind within a call", () => {
 
   test.each(starts)("L18 · nor a caller that waits and is refused: from answer %i", async (start) => {
     const { limiter, asked } = fickle(start);
-    limiter.debit("ann", 2);
+    await limiter.debit("ann", 2);
     const decision = await createWaiter(limiter, { maxWaitMs: 500 }).consume("ann");
     expect([decision.allowed, asked()]).toEqual([ANSWERS[start], 1]);
   });
@@ -42,7 +42,7 @@ describe("a shadow function that changes its mind within a call", () => {
     test.each(starts)("L18 · sends the fields of a refusal, and none in shadow mode: from answer %i", async (start) => {
       for (const [spent, headers] of [[0, undefined], [2, undefined], [2, [draft11({ partitionKey: () => new Uint8Array([1]) })]]] as const) {
         const { limiter, asked } = fickle(start);
-        limiter.debit("ann", spent || 1);
+        await limiter.debit("ann", spent || 1);
         const gate = createGate<Ask>({ ...optionsOf(limiter), ...(headers && { headers }) } as unknown as GateOptions<Ask>, reader);
         const answer = answerOf(await gate({ user: "ann" }));
         const isShadow = ANSWERS[start] as boolean;
