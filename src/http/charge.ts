@@ -5,6 +5,7 @@ import type { Key } from "../core/key.js";
 import { isPolicy, type Policy } from "../core/policy.js";
 import type { LimiterCharge } from "../limiter/charge.js";
 import { internalsOf, type Decider, type Requests, type Taken } from "../limiter/internals.js";
+import { alwaysShadow } from "../limiter/shadow.js";
 import type { GateLimiter } from "./gate-limiter.js";
 import type { HeaderWriter } from "./headers/writer.js";
 import type { CheckedOptions } from "./options/check-options.js";
@@ -52,7 +53,8 @@ function chargeOne<Request>(
     if (chosen !== undefined || cost === null) checkChosen(chosen, cost);
     const caller = key as Key;
     const policy = chosen === undefined ? own : (chosen as Policy);
-    const partition = partitionOf === null || limiter.shadow(caller) ? undefined : partitionOf(caller);
+    // Before the charge, because it may throw. A function `shadow` is asked later, and once.
+    const partition = partitionOf === null || limiter.shadow === alwaysShadow ? undefined : partitionOf(caller);
     const isShort = chosen === undefined && typeof cost !== "object";
     const decision = limiter.consume(caller, isShort ? (cost as number | undefined) : { cost: cost as Cost, policy });
     if (policy.inFlight !== undefined) {
@@ -86,8 +88,7 @@ function chargeParts<Request>(
 ): ChargeRequest<Request> {
   const holds = limiter.parts.some((part) => part.policy.inFlight);
   return (request, key, cost, policy) => {
-    const asked = { ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }) };
-    const taken = requests.take(key, asked, prepare, (leave) => reader.onDisconnect?.(request, leave));
+    const taken = requests.take(key, { cost, policy }, prepare, (leave) => reader.onDisconnect?.(request, leave));
     // A tier of the request may have a limit in flight, too.
     if (policy !== undefined || holds) return unlessGone(request, reader, taken, finish);
     return taken instanceof Promise ? taken.then(finish) : finish(taken);

@@ -53,14 +53,15 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     onUnidentified: (request) => refusals.forMissingKey(isCrossOrigin(request)),
     onDecision(request, judged) {
       watch?.charged(request, judged);
-      return verdictBy(request, null, judged, fieldsOf(judged));
+      return verdictBy(request, null, judged, mayShadow && isInShadow(judged) ? NONE : fieldsOf(judged));
     },
     onDecisions(request, judged, charge) {
-      let own = fieldsOf(judged.find(({ binds }) => binds) as Judged);
+      const shown = judged.find(({ binds, shadow }) => binds && !shadow);
+      let own = shown === undefined ? NONE : fieldsOf(shown);
       for (const each of judged) {
         watch?.charged(request, each);
         // Only a partition key makes two items of one name distinct.
-        const isShown = !each.binds && (each.bindsItsName || writer.partitionOf !== null);
+        const isShown = !each.binds && !each.shadow && (each.bindsItsName || writer.partitionOf !== null);
         if (isShown) own = addFields(fieldsOf(each), own, !charge.decision.allowed);
       }
       return verdictBy(request, judged, charge, own);
@@ -83,9 +84,9 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return verdict;
   }
 
-  function fieldsOf({ key, limiter: part, policy, decision, partition }: Judged): FieldList {
-    // In shadow mode there are no fields: clients must not adapt to numbers that are not enforced.
-    return mayShadow && part.shadow(key) ? NONE : writer.write(policy, decision, partition);
+  // Not in shadow mode: clients must not adapt to numbers that are not enforced.
+  function fieldsOf({ policy, decision, partition }: Judged): FieldList {
+    return writer.write(policy, decision, partition);
   }
 
   function tell({ decision, key }: WorkCharge, request: Request): void {
@@ -95,6 +96,11 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
   function isCrossOrigin(request: Request): boolean {
     return (reader.header(request, "origin") ?? null) !== null;
   }
+}
+
+// The limiter asked for each refusal. A second answer of a `shadow` function may differ.
+function isInShadow({ decision, limiter, key }: Judged): boolean {
+  return decision.allowed && (decision.shadow !== undefined || limiter.shadow(key));
 }
 
 // The tokens in flight are renewed until the work ends, and then they come back.

@@ -1,69 +1,117 @@
 import type { Bucket } from "../core/bucket.js";
 import type { HeldTable, KeyHalves, LimitOf } from "../core/rules.js";
 
-/** A record: what its dates sum up to, and the dates. */
-type StoredDates = Pick<Bucket, "spent" | "at" | "dates">;
+// The most records examined for an idle one before a busy one is removed.
+const LOOKED_AT = 256;
 
-const NO_RECORD: StoredDates = { spent: 0, at: 0, dates: undefined };
+/** A record, between the one that was written before it and the one that was written after it. */
+interface HeldRecord {
+  readonly id: string;
+  spent: number;
+  /** The last of its dates. */
+  at: number;
+  dates: Bucket["dates"];
+  before: HeldRecord;
+  after: HeldRecord;
+}
 
 /**
- * The records of limits in flight in memory, for at most `maxKeys` keys. Each new key looks at two others, and forgets
- * one whose last date is over. So no timer is needed. A full table forgets the key that came first.
+ * The records of limits in flight in memory: at most `maxKeys`. A record is idle when its last date is over, and busy
+ * otherwise.
+ *
+ * Each new record looks at two others, and removes those that are idle. So no timer is needed. In a full table it looks
+ * at the 256 that were written longest ago. It removes the first idle one, or else the one whose last date comes first.
+ * So a busy caller loses its record only when nearly `maxKeys` others were written since its last call or renewal.
  */
 export class HeldRecords implements HeldTable {
-  size = 0;
   evictedBusy = 0;
-  /** By key, and then by the limit's name. */
-  readonly #keys = new Map<string, Map<string, StoredDates>>();
+  /** By key and limit. */
+  readonly #records = new Map<string, HeldRecord>();
+  /** The names of the limits that have had records. */
+  readonly #names = new Set<string>();
   readonly #maxKeys: number;
-  #looked = this.#keys.entries();
+  /**
+   * Between the last and the first record, in the order in which they were written. A Map is slow at its first items.
+   */
+  readonly #ends: HeldRecord = emptyRing();
+  /** The record that is looked at next. */
+  #next = this.#ends;
 
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
   }
 
+  get size(): number {
+    return this.#records.size;
+  }
+
   get(key: KeyHalves, { limit }: LimitOf, out: Bucket): void {
-    Object.assign(out, this.#keys.get(idOf(key))?.get(limit.name) ?? NO_RECORD);
+    const { spent, at, dates } = this.#records.get(idOf(key, limit.name)) ?? this.#ends;
+    Object.assign(out, { spent, at, dates });
   }
 
   put(key: KeyHalves, { limit }: LimitOf, { spent, at, dates }: Bucket, now: number): void {
-    const id = idOf(key);
-    let records = this.#keys.get(id);
-    if (records === undefined) {
-      this.#forgetOld(now);
-      this.#keys.set(id, (records = new Map<string, StoredDates>()));
-    }
-    this.size += records.has(limit.name) ? 0 : 1;
-    records.set(limit.name, { spent, at, dates });
+    const id = idOf(key, limit.name);
+    const known = this.#records.get(id);
+    if (known === undefined) this.#makeRoom(now);
+    else this.#unlink(known);
+    const record = known ?? { ...this.#ends, id };
+    Object.assign(record, { spent, at, dates });
+    if (known === undefined) this.#records.set(id, record);
+    this.#names.add(limit.name);
+    link(this.#ends.before, record);
+    link(record, this.#ends);
   }
 
   delete(key: KeyHalves, stored: LimitOf | null): void {
-    const id = idOf(key);
-    const records = this.#keys.get(id);
-    if (records === undefined) return;
-    if (stored === null) return this.#forget(id, records);
-    if (records.delete(stored.limit.name)) this.size -= 1;
-    if (records.size === 0) this.#keys.delete(id);
-  }
-
-  #forgetOld(now: number): void {
-    for (let i = 0; i < 2; i++) {
-      let next = this.#looked.next();
-      if (next.done) next = (this.#looked = this.#keys.entries()).next();
-      if (next.done) return;
-      const [id, records] = next.value;
-      if ([...records.values()].every(({ at }) => at < now)) this.#forget(id, records);
+    for (const name of stored === null ? this.#names : [stored.limit.name]) {
+      const record = this.#records.get(idOf(key, name));
+      if (record !== undefined) this.#remove(record);
     }
-    const first = this.#keys.entries().next().value;
-    if (this.#keys.size < this.#maxKeys || first === undefined) return;
-    this.evictedBusy += first[1].size;
-    this.#forget(...first);
   }
 
-  #forget(id: string, records: ReadonlyMap<string, StoredDates>): void {
-    this.size -= records.size;
-    this.#keys.delete(id);
+  #makeRoom(now: number): void {
+    for (let i = 0; i < 2; i++) {
+      const record = this.#next === this.#ends ? this.#ends.after : this.#next;
+      if (record === this.#ends) return;
+      this.#next = record.after;
+      if (record.at < now) this.#remove(record);
+    }
+    if (this.#records.size >= this.#maxKeys) this.#evictOne(now);
+  }
+
+  #evictOne(now: number): void {
+    let record = this.#ends.after;
+    let victim = record;
+    for (let i = 0; i < LOOKED_AT && record !== this.#ends && victim.at >= now; i++) {
+      if (record.at < victim.at) victim = record;
+      record = record.after;
+    }
+    if (victim.at >= now) this.evictedBusy += 1;
+    this.#remove(victim);
+  }
+
+  #remove(record: HeldRecord): void {
+    this.#unlink(record);
+    this.#records.delete(record.id);
+  }
+
+  #unlink(record: HeldRecord): void {
+    if (this.#next === record) this.#next = record.after;
+    link(record.before, record.after);
   }
 }
 
-const idOf = ({ high, low }: KeyHalves): string => `${high} ${low}`;
+/** A ring of one link, which is no record: it has the values of a key without a record. */
+function emptyRing(): HeldRecord {
+  const ends = { id: "", spent: 0, at: 0, dates: undefined } as Omit<HeldRecord, "before" | "after"> as HeldRecord;
+  link(ends, ends);
+  return ends;
+}
+
+function link(before: HeldRecord, after: HeldRecord): void {
+  before.after = after;
+  after.before = before;
+}
+
+const idOf = ({ high, low }: KeyHalves, name: string): string => `${high} ${low} ${name}`;

@@ -68,6 +68,8 @@ export interface TakenPart {
   /** Whether it binds: of all parts, and of those under its policy's name. */
   readonly binds: boolean;
   readonly bindsItsName: boolean;
+  /** Whether it is counted and never refused. */
+  readonly shadow: boolean;
 }
 
 /** What a limiter of `createLimiter` carries. */

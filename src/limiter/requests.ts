@@ -35,9 +35,11 @@ export function createRequests(limiter: LimiterParts, take: TakeCharges, waits: 
         const decisions = limiter.partsOf(decision);
         const binding = bindingPart(decisions, charges);
         const parts = decisions.flatMap((part, i) => {
-          if (part === null || !prepared[i]) return [];
-          const ofName = decisions.map((each, j) => (charges[j]?.policy.name === charges[i]?.policy.name ? each : null));
-          return [{ ...prepared[i], decision: part, binds: i === binding, bindsItsName: i === bindingPart(ofName, charges) }];
+          const charge = charges[i];
+          if (part === null || !charge || !prepared[i]) return [];
+          const ofName = decisions.map((each, j) => (charges[j]?.policy.name === charge.policy.name ? each : null));
+          const bindsItsName = i === bindingPart(ofName, charges);
+          return [{ ...prepared[i], decision: part, binds: i === binding, bindsItsName, shadow: charge.shadow }];
         });
         return { decision, parts };
       });

@@ -6,12 +6,15 @@ import { textOf, warnOnce } from "../warnings/warnings.js";
 /** The `shadow` of a limiter that enforces every limit. Callers that know it save a call. */
 export const neverShadow = (): boolean => false;
 
+/** The `shadow` of a limiter that enforces no limit. */
+export const alwaysShadow = (): boolean => true;
+
 /**
  * Makes the `shadow` of a limiter from its option. A function that fails, or answers later, enforces the limit (law
  * L17). Its first failure is a process warning.
  */
 export function createShadow(option: boolean | ((key: Key) => boolean)): (key: Key) => boolean {
-  if (typeof option !== "function") return option ? () => true : neverShadow;
+  if (typeof option !== "function") return option ? alwaysShadow : neverShadow;
   return (key) => {
     try {
       const answer: unknown = option(key);

@@ -18,7 +18,7 @@ const unlimitedBrand = (): symbol => Symbol.for("sluice.unlimited");
  * @example
  * const PLANS = { free: definePolicy({ name: "api", capacity: 60, refill: perMinute(60) }), partner: unlimited };
  */
-// A symbol, because no text that a client sends can hold one.
+// Its member has a symbol as its name, because no JSON that a client sends can have one.
 export const unlimited: Unlimited = Object.freeze({ [unlimitedBrand()]: true }) as unknown as Unlimited;
 
 /** Whether `value` is {@link unlimited}, of this copy of the package or of another. */

@@ -10,6 +10,7 @@ export function bareStore(clock: Clock): SyncStore {
 /** A memory store that answers later, like one over a network. */
 export class LaterStore implements AsyncStore {
   readonly sync = false;
+  readonly kinds = ["rate", "quota", "in-flight"] as const;
   readonly guard: Guard;
   readonly clock: Clock | "server";
   readonly inner: MemoryStore;
@@ -31,9 +32,14 @@ export class LaterStore implements AsyncStore {
     return this.inner.peek(policy, key, costs);
   }
 
-  async adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
+  async adjust(...change: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
     await Promise.resolve();
-    return this.inner.adjust(policy, key, changes);
+    return this.inner.adjust(...change);
+  }
+
+  async renew(...renewal: Parameters<MemoryStore["renew"]>): Promise<void> {
+    await Promise.resolve();
+    this.inner.renew(...renewal);
   }
 
   async block(policy: Policy, key: string, forMs: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createGate, draft11, type GateOptions, type Outcome } from "sluice/http";
-import { createLimiter, definePolicy, MemoryStore, perSecond, unlimited, type AsyncStore } from "sluice";
+import { createLimiter, daily, definePolicy, MemoryStore, monotonicClock, perSecond, unlimited, type AsyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { shareStore } from "../../src/http/options/route-options.js";
@@ -278,6 +278,16 @@ test("a computed cost above the capacity: 400, what is left, and no wait", () =>
     message: "This request costs 6, and the limit allows at most 5 at once. Ask for less in one request.",
   });
   expect([answer.field("RateLimit-Remaining"), answer.field("Cache-Control"), answer.field("Retry-After")]).toEqual(["5", "no-store", undefined]);
+});
+
+test("shareStore makes a store that counts from 1970 for a quota alone, whatever its names", () => {
+  const clockOf = (policy: unknown): unknown => (shareStore({ policy }) as { store?: MemoryStore }).store?.clock;
+  const rate = { capacity: 1, refill: perSecond(1) };
+  const quota = { name: "day", capacity: 1, renews: daily({ zone: "UTC" }) };
+  expect([rate, { ...rate, name: "renews-x" }, { limits: [{ ...rate, name: "renews" }] }].map(clockOf)).toEqual(Array(3).fill(monotonicClock));
+  expect([quota, { limits: [quota] }, definePolicy(quota)].map(clockOf)).toEqual(Array(3).fill(Date.now));
+  // What is wrong is found by the gate, which names the wrong option.
+  expect([{ capacity: 0 }, () => rate, null, undefined, 5].map(clockOf)).toEqual(Array(5).fill(monotonicClock));
 });
 
 test("shareStore gives several gates one store, and leaves a store or a limiter alone", () => {

@@ -118,7 +118,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L2", test: "waiter",
-    find: "(at > now ? graceMs : rules.timeoutMs)",
+    find: "(due.at > now ? graceMs : rules.timeoutMs)",
     replace: "graceMs",
   },
   {
@@ -740,6 +740,31 @@ export const lawMutants: readonly Mutant[] = [
     item: "L21", test: "gate",
     find: 'if (!isGone || verdict.outcome !== "pass" || !verdict.work.holds) return verdict;',
     replace: "if (isGone || !isGone) return verdict;",
+  },
+  {
+    item: "L13", test: "held-records",
+    find: "if (record.at < victim.at) victim = record;",
+    replace: "",
+  },
+  {
+    item: "L18", test: "shadow-once",
+    find: "if (each === null || each.shadow) return [];",
+    replace: "if (each === null || each.limiter.shadow(each.key)) return [];",
+  },
+  {
+    item: "L18", test: "shadow-once",
+    find: "return decision.allowed && (decision.shadow !== undefined || limiter.shadow(key));",
+    replace: "return decision !== null && limiter.shadow(key);",
+  },
+  {
+    item: "L21", test: "deny-cache",
+    find: "this.#forMs === 0 || policy.inFlight !== undefined",
+    replace: "this.#forMs === 0",
+  },
+  {
+    item: "L21", test: "waiter-in-flight",
+    find: "if (isUnsure(step, due) && until - now < EARLY_MS) return true;",
+    replace: "if (isUnsure(step, due)) return due.latest > until;",
   },
   {
     item: "L21", test: "gate-aborts",

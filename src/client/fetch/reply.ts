@@ -46,9 +46,12 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   return { reason, told: { status, isRefusal, waitMs, limits, policies }, body, concurrent: isRefusal && isConcurrent(headers) };
 }
 
-// The whole list of limits is parsed for `traffic` alone. Here only the name of a limit with nothing left is compared.
+// The whole list of limits is parsed for `traffic` alone. Here only the name of the limit that refuses is compared: it
+// has nothing left, or less than the cost and a wait.
 function isConcurrent(headers: HeaderSource): boolean {
-  const told = headerOf(headers, "ratelimit");
-  const items = headerOf(headers, "ratelimit-policy").split(",");
-  return items.some((item) => item.includes('qu="concurrent-requests"') && told.includes(`${item.split(";")[0]?.trim()};r=0`));
+  const refusing = headerOf(headers, "ratelimit").split(",").filter((item) => /; *(r=0|t=\d+) *(;|$)/.test(item)).map(nameIn);
+  const policies = headerOf(headers, "ratelimit-policy").split(",");
+  return policies.some((item) => item.includes('qu="concurrent-requests"') && refusing.includes(nameIn(item)));
 }
+
+const nameIn = (item: string): string | undefined => item.split(";")[0]?.trim();

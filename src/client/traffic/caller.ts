@@ -115,7 +115,8 @@ function updateThrottles(
     const name = told.policy ?? route.name;
     const throttle = linkThrottle(caller, route, name, told.cost ?? 1);
     if (!pace || !recordLimit(throttle, told, number, countLater(caller, pending, throttle, name), now)) continue;
-    if (!isRefused && told.remaining === 0 && told.resetMs) pause(throttle, told.resetMs);
+    // Tokens in flight come back when work is done, whatever the reset says.
+    if (!isRefused && !told.concurrent && told.remaining === 0 && told.resetMs) pause(throttle, told.resetMs);
   }
   for (const draw of drawsOf(caller, route)) recordResponse(draw, number, isRefused, hasQueue, now);
   if (!isRefused) return;

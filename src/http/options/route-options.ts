@@ -1,5 +1,6 @@
 import { checkDefaults, checkOverlay } from "#diagnostics";
 import { ownMembers } from "../../core/check.js";
+import { definePolicy, type PolicyOptions } from "../../core/policy.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
 
@@ -13,7 +14,18 @@ export function shareStore<Options extends { readonly store?: unknown; readonly 
   const own = ownMembers(options);
   return own.limiter !== undefined || own.store !== undefined
     ? own
-    : { ...own, store: defaultStore(JSON.stringify(own.policy)?.includes("renews") ? { clock: Date.now } : undefined) };
+    : { ...own, store: defaultStore(storeOptionsFor(own.policy)) };
+}
+
+/** The options of a store that keeps the limits of a policy. */
+function storeOptionsFor(policy: unknown): Parameters<typeof defaultStore>[0] {
+  if (typeof policy !== "object") return undefined;
+  try {
+    const defined = definePolicy(policy as PolicyOptions);
+    return defined.dated?.storeOptions(defined);
+  } catch {
+    return undefined; // the gate throws the same error, after those of other options
+  }
 }
 
 /** Returns `more` on top of `defaults`. Throws a TypeError for an unknown option. */

@@ -66,9 +66,7 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
       return all.flatMap(({ name, internals: member, size }) => {
         const { cost, policy } = askedOf(name);
         if (isUnlimited(keyOf(name)) || isUnlimited(policy)) return Array<null>(size).fill(null);
-        return member.charges(keyOf(name), {
-          ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }),
-        });
+        return member.charges(keyOf(name), { cost, policy });
       });
     },
     ...createAsk(() => own),

@@ -9,10 +9,9 @@ import type { Act, Acts } from "../internals.js";
 import { startAll } from "../now-or-later.js";
 import { plainInternalsOf, type LimiterParts } from "../parts.js";
 import { claimsOf, partsOfClaims, type Claim } from "./charge-all.js";
+import { doNothing } from "../verbs/operator-verbs.js";
 import type { CombinationMember, MemberReader } from "./members.js";
 import type { CombinedCharge } from "./ask.js";
-
-const noAct: Act<void> = () => undefined;
 
 /** Makes the verbs of a combination. All arguments are checked before anything is done. */
 export function combinedActs(members: readonly CombinationMember[], read: MemberReader, self: () => LimiterParts): Acts {
@@ -52,7 +51,7 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
     const tokensOfMember = read.tokens(title, present(title, tokens));
     return onEach(keys, options, (acts, name, key, chosen) => {
       const own = tokensOfMember(name);
-      return own === undefined ? noAct : acts[verb](key, own, chosen);
+      return own === undefined ? doNothing : acts[verb](key, own, chosen);
     });
   }
 
@@ -64,7 +63,7 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
     const [keyOf, policyOf] = [read.keys(keys), read.policies(options)];
     const acts = members.map(({ name, internals }) => {
       const [key, policy] = [keyOf(name), policyOf(name)];
-      if (isUnlimited(key) || isUnlimited(policy)) return noAct;
+      if (isUnlimited(key) || isUnlimited(policy)) return doNothing;
       return prepare(internals.acts, name, key, policy === undefined ? undefined : { policy });
     });
     return () => startAll<void, void>(acts, () => undefined);

@@ -10,7 +10,8 @@ import type { Act, Acts, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
 import { tellReturned } from "./returned.js";
 
-const doNothing: Act<void> = () => undefined;
+/** The act of a verb on a member or a policy without a limit. */
+export const doNothing: Act<void> = () => undefined;
 
 /** Makes the verbs of a limiter that a person or another program calls, apart from requests. */
 export function createOperatorVerbs(

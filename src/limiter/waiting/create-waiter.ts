@@ -49,8 +49,9 @@ export interface Waiter<K = Key, D extends Decision = Decision> extends Limiter<
    * order of arrival.
    *
    * Resolves with a refusal as soon as the tokens will certainly come after `maxWaitMs`. Its `retryAfterMs` includes
-   * the callers that wait before this one. Also refuses when there is no place for one more caller, when the cost is
-   * above the capacity, and when the store fails without a fallback.
+   * the callers that wait before this one. Nobody knows when tokens in flight come back, so a caller waits for them to
+   * the end of `maxWaitMs`. Also refuses when there is no place for one more caller, when the cost is above the
+   * capacity, and when the store fails without a fallback.
    *
    * Rejects with the reason of `signal` when it is aborted, and with a TypeError or RangeError on misuse. A caller that
    * is refused or rejected has taken no tokens. Tokens that arrive for it later go to the next caller, or are returned.
@@ -76,7 +77,8 @@ export interface Waiter<K = Key, D extends Decision = Decision> extends Limiter<
  *
  * Tokens that come back early in this process wake the queue at once: by `settle`, `refund`, `credit`, `reset` and a
  * block of 0, also of other limiters over the store. While a queue waits longer than a second, it asks the store again
- * about once a second, so that it sees other processes. All queues together do so at most 1,000 times a second.
+ * about once a second, or every `retryMs` for tokens in flight, so that it sees other processes. All queues together do
+ * so at most 1,000 times a second.
  *
  * Observers are told once of each caller, of its one answer.
  *

@@ -38,6 +38,8 @@ interface KnownBucket extends Bucket {
   /** Milliseconds without any token: while the bucket of `limit` refills its next one, or a block lasts. */
   readonly emptyMs: number;
   readonly limit: Limit;
+  /** Whether its tokens may come back at any time. */
+  readonly mayReturn: boolean;
 }
 
 /**
@@ -45,7 +47,7 @@ interface KnownBucket extends Bucket {
  */
 export function wantsOf(charges: Charges): readonly Want[] {
   return charges.flatMap((each, part) => {
-    if (each === null || each.limiter.shadow(each.key)) return [];
+    if (each === null || each.shadow) return [];
     const { policy, encoded, cost } = each;
     const id = bucketId(policy, encoded);
     return policy.limits.map((limit, place) => {
@@ -59,6 +61,18 @@ export function plus(sums: Tokens, wants: readonly Want[], sign: 1 | -1 = 1): To
   const next = new Map(sums);
   for (const { bucket, tokens } of wants) next.set(bucket, (next.get(bucket) ?? 0) + sign * tokens);
   return next;
+}
+
+/**
+ * Whether the limit that binds a decision is in flight: its tokens come back when work is done, at any time before
+ * their dates. A block ends at its date.
+ */
+export function mayReturn(decision: Decision): boolean {
+  return decision.inFlight === true && !isBlocked(decision);
+}
+
+function isBlocked(decision: Decision): boolean {
+  return !decision.allowed && decision.blocked === true;
 }
 
 /** The sums of two. */
@@ -90,12 +104,16 @@ export function forecastAfter(parts: Parts, wants: readonly Want[], returned: To
     const { unitsPerMs, unitsPerToken, capacity, rule } = limit;
     const { remaining, nextTokenMs, resetMs } = readings(decision)[place] as Reading;
     const back = returned.get(bucket) ?? 0;
-    // Of a quota the decision shows all: the tokens, and the date until which they are spent.
+    // Of a quota the decision shows all: the tokens, and the date until which they are spent. Of tokens in flight it
+    // shows the last date.
     const least = rule === undefined ? (resetMs - 1) * unitsPerMs + 1 : capacity - remaining;
     const spent = Math.max(0, least - back * unitsPerToken);
+    const last = rule === undefined ? storeAt : storeAt + resetMs - 1;
     buckets.set(bucket, {
-      spent, at: rule === undefined ? storeAt : storeAt + resetMs - 1, unitsPerMs, unitsPerToken, limit,
+      spent, at: last, unitsPerMs, unitsPerToken, limit,
+      dates: rule?.inFlight && spent > 0 ? [last, spent] : undefined,
       emptyMs: remaining + back === 0 ? nextTokenMs : 0,
+      mayReturn: rule?.inFlight === true && !isBlocked(decision),
     });
   }
   return { at, storeAt, buckets };
@@ -106,12 +124,24 @@ export function forecastAfter(parts: Parts, wants: readonly Want[], returned: To
  * there. -Infinity when they were there at once. `wanted` may exceed the capacities.
  *
  * The result is never too late, unless other callers return tokens. It can be too early by less than 1 ms for each
- * earlier caller.
+ * earlier caller. Tokens in flight are left out, because nobody knows when work is done.
  */
 export function expectedAt(forecast: Forecast, wants: readonly Want[], wanted: Tokens): number {
+  return latestOf(forecast, wants, wanted, false);
+}
+
+/**
+ * The instant until which missing tokens in flight are held if no work is done before. -Infinity when none are missing.
+ */
+export function heldUntil(forecast: Forecast, wants: readonly Want[], wanted: Tokens): number {
+  return latestOf(forecast, wants, wanted, true);
+}
+
+function latestOf(forecast: Forecast, wants: readonly Want[], wanted: Tokens, mayReturn: boolean): number {
   let latest = -Infinity;
   for (const { bucket, limit } of wants) {
     const known = forecast.buckets.get(bucket);
+    if ((known?.mayReturn ?? limit.rule?.inFlight === true) !== mayReturn) continue;
     // Another tier may have tokens where this one has none.
     const emptyMs = known?.limit === limit && wanted.get(bucket) !== 0 ? known.emptyMs : 0;
     const waitMs = Math.max(waitAt(forecast, bucket, limit, wanted, 0), emptyMs);

@@ -1,24 +1,42 @@
-import { allFull, expectedAt, NO_TOKENS, plus, predicted, type Tokens } from "./forecast.js";
+import { allFull, expectedAt, heldUntil, mayReturn, NO_TOKENS, plus, predicted, type Tokens } from "./forecast.js";
 import { itemsOf, listOf } from "./list.js";
 import type { Answer, QueuedCaller, QueueStep } from "./queue-state.js";
 import { refusalBehind } from "./refusal.js";
 
-/**
- * The instant at which the tokens of a caller should be there. `wanted` are its tokens and those of the callers before
- * it. The instant may be in the past.
- */
-export function dueAt({ state }: QueueStep, { wants }: QueuedCaller, wanted: Tokens): number {
-  if (state.isNews) return -Infinity;
-  const expected = state.forecast === null ? -Infinity : expectedAt(state.forecast, wants, wanted);
-  return Math.max(expected, state.notBefore);
+// A timer counts in whole milliseconds. A call that is early by less than half of one is sent.
+export const EARLY_MS = 0.5;
+
+/** When the tokens of a caller should be there. Both instants may be in the past. */
+export interface Due {
+  /** They are not there before. */
+  readonly at: number;
+  /** Missing tokens in flight come back at this instant, or any time before. -Infinity when none are missing. */
+  readonly latest: number;
+}
+
+/** When the tokens of a caller should be there. `wanted` are its tokens and those of the callers before it. */
+export function dueOf({ state }: QueueStep, { wants }: QueuedCaller, wanted: Tokens): Due {
+  const { isNews, forecast, degraded, notBefore } = state;
+  if (isNews) return { at: -Infinity, latest: -Infinity };
+  if (degraded !== null && mayReturn(degraded)) return { at: -Infinity, latest: notBefore };
+  if (forecast === null) return { at: notBefore, latest: -Infinity };
+  return { at: Math.max(expectedAt(forecast, wants, wanted), notBefore), latest: heldUntil(forecast, wants, wanted) };
+}
+
+/** Whether a caller waits for tokens in flight, and nobody knows when they come back. */
+export function isUnsure({ now }: QueueStep, { at, latest }: Due): boolean {
+  return latest > Math.max(at, now);
 }
 
 /**
  * Whether the tokens of a caller come after its `until`. `until` bounds the wait for tokens, not for the store: if the
- * tokens are there, the caller gets the time of one more call.
+ * tokens are there, the caller gets the time of one more call. A caller who waits for tokens in flight waits to its
+ * end.
  */
-export function isLate({ now, rules }: QueueStep, { until }: QueuedCaller, at: number, graceMs: number): boolean {
-  return Math.max(at, now) - until > (at > now ? graceMs : rules.timeoutMs);
+export function isLate(step: QueueStep, { until }: QueuedCaller, due: Due, graceMs: number): boolean {
+  const { now, rules } = step;
+  if (isUnsure(step, due) && until - now < EARLY_MS) return true;
+  return Math.max(due.at, now) - until > (due.at > now ? graceMs : rules.timeoutMs);
 }
 
 /**
@@ -41,11 +59,13 @@ export function refuseLate(step: QueueStep, graceMs: number, own: ReadonlyMap<nu
   const { state } = step;
   if (state.soonest === Infinity) return void (state.isUnjudged = false);
   const kept: QueuedCaller[] = [];
-  let [wanted, soonest] = [NO_TOKENS, Infinity];
+  let [wanted, soonest, front] = [NO_TOKENS, Infinity, -Infinity];
   for (const caller of itemsOf(state.line)) {
     const sum = plus(wanted, caller.wants);
-    const at = dueAt(step, caller, sum);
-    if (isLate(step, caller, at, graceMs)) {
+    const { at, latest } = dueOf(step, caller, sum);
+    // It also waits for the tokens in flight of the callers before it.
+    const due = { at, latest: Math.max(latest, front) };
+    if (isLate(step, caller, due, graceMs)) {
       refuse(step, caller, at, wanted, own.get(caller.id));
       if (kept.length === 0) state.notBefore = -Infinity;
       continue;
@@ -53,6 +73,7 @@ export function refuseLate(step: QueueStep, graceMs: number, own: ReadonlyMap<nu
     kept.push(caller);
     wanted = sum;
     soonest = Math.min(soonest, caller.until);
+    front = due.latest;
   }
   Object.assign(state, { line: listOf(kept), wanted, soonest, isUnjudged: state.isNews });
 }

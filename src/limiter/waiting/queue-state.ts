@@ -86,7 +86,8 @@ export type QueueEffect =
   | { readonly type: "refuse"; readonly caller: QueuedCaller; readonly decision: Decision }
   | { readonly type: "fail"; readonly caller: QueuedCaller; readonly error: unknown }
   | { readonly type: "refund"; readonly grants: readonly Answer[] }
-  | { readonly type: "sleep"; readonly until: number }
+  /** Longer than `pollMs`, it is also woken after that time by `news`. */
+  | { readonly type: "sleep"; readonly until: number; readonly pollMs: number }
   /** No caller and no call is left. */
   | { readonly type: "end" };
 

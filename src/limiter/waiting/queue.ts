@@ -1,13 +1,13 @@
 import type { Decision } from "../../core/decision.js";
 import { sameCosts } from "../../core/limit.js";
 import type { Charges } from "../charge.js";
-import { allFull, areThere, expectedAt, forecastAfter, NO_TOKENS, plus, sumOfTokens } from "./forecast.js";
-import { dueAt, isLate, refuse, refuseLate } from "./lateness.js";
+import { allFull, areThere, expectedAt, forecastAfter, mayReturn, NO_TOKENS, plus, sumOfTokens } from "./forecast.js";
+import { dueOf, EARLY_MS, isLate, isUnsure, refuse, refuseLate, type Due } from "./lateness.js";
 import { appended, findIn, firstOf, itemsOf, listOf, shifted, withoutItems } from "./list.js";
 import type { Answer, NextQueue, QueuedCaller, QueueEvent, QueueRules, QueueState, Round, QueueStep } from "./queue-state.js";
 
-// A timer counts in whole milliseconds. A call that is early by less than half of one is sent.
-const EARLY_MS = 0.5;
+/** How long a queue sleeps before it asks the store again, in case another process returned tokens. */
+const POLL_MS = 1_000;
 
 /** A queue without callers. */
 export function emptyQueue(): QueueState {
@@ -27,8 +27,9 @@ export function nextQueue(before: QueueState, event: QueueEvent, now: number, ru
   const step: QueueStep = { state: { ...before }, effects: [], now, rules };
   applyEvent(step, event);
   if (step.state.round?.open === 0) endRound(step, step.state.round);
-  // A queue that has callers and no round sleeps already, and one caller more does not change when it wakes.
-  const sleepsOn = event.type === "joined" && before.round === null && firstOf(before.line) !== undefined;
+  // A queue that has callers and no round sleeps already. One caller more changes when it wakes only by its own end.
+  const isAsleep = before.round === null && firstOf(before.line) !== undefined;
+  const sleepsOn = event.type === "joined" && isAsleep && step.state.soonest === before.soonest;
   if (step.state.round === null && !sleepsOn) goOn(step);
   return step;
 }
@@ -51,8 +52,8 @@ function applyEvent(step: QueueStep, event: QueueEvent): void {
 function join(step: QueueStep, caller: QueuedCaller): void {
   const { state } = step;
   const wanted = plus(state.wanted, caller.wants);
-  const at = dueAt(step, caller, wanted);
-  if (isLate(step, caller, at, 0)) return refuse(step, caller, at, state.wanted);
+  const due = dueOf(step, caller, wanted);
+  if (isLate(step, caller, due, 0)) return refuse(step, caller, due.at, state.wanted);
   state.line = appended(state.line, caller);
   state.wanted = wanted;
   state.soonest = Math.min(state.soonest, caller.until);
@@ -82,10 +83,19 @@ function goOn(step: QueueStep): void {
   if (now - state.soonest > rules.timeoutMs) refuseLate(step, rules.timeoutMs);
   const first = firstOf(state.line);
   if (first === undefined) return void effects.push({ type: "end" });
-  const at = dueAt(step, first, plus(NO_TOKENS, first.wants));
-  if (at - now >= EARLY_MS) return void effects.push({ type: "sleep", until: at });
+  const due = dueOf(step, first, plus(NO_TOKENS, first.wants));
+  const waitsForWork = isUnsure(step, due);
+  // At the end of a caller's time the store is asked once more for tokens in flight.
+  const until = waitsForWork ? Math.min(due.latest, state.soonest) : Math.max(due.at, due.latest);
+  const pollMs = waitsForWork ? retryMsOf(first) : POLL_MS;
+  if (until - now >= EARLY_MS) return void effects.push({ type: "sleep", until, pollMs });
   state.round = { sentAt: now, open: null, last: null, refusals: listOf(), grants: listOf(), served: NO_TOKENS, isNews: false };
   effects.push({ type: "gather" });
+}
+
+/** How often a caller asks for tokens in flight that another process returns. */
+function retryMsOf({ wants }: QueuedCaller): number {
+  return Math.min(...wants.map(({ limit: { rule } }) => (rule?.inFlight ? rule.times.retryMs : Infinity)));
 }
 
 /** Asks for the first callers that the expected tokens can serve, and for at least one. */
@@ -159,7 +169,7 @@ function endRound(step: QueueStep, round: Round): void {
 
 /** Makes the forecast of the answer that the store gave last. */
 function learnRound(step: QueueStep, round: Round, last: Answer): void {
-  const { state, effects, rules } = step;
+  const { state, effects, now, rules } = step;
   const { caller: { wants }, decision: { degraded, remaining, nextTokenMs } } = last;
   const unused = plus(NO_TOKENS, itemsOf(round.grants).flatMap(({ caller }) => caller.wants));
   const own = new Map(itemsOf(round.refusals).map((answer) => [answer.caller.id, answer]));
@@ -178,13 +188,17 @@ function learnRound(step: QueueStep, round: Round, last: Answer): void {
   const first = firstOf(state.line);
   const refusal = first && own.get(first.id);
   // The refusal may count tokens that are refunded now. Then the forecast gives the wait.
-  if (refusal) state.notBefore = decidedAt(round, refusal) + (unused.size > 0 ? 1 : Math.max(1, refusal.decision.retryAfterMs));
+  if (refusal && (degraded || !mayReturn(refusal.decision))) {
+    state.notBefore = decidedAt(round, refusal) + (unused.size > 0 ? 1 : Math.max(1, refusal.decision.retryAfterMs));
+  }
   // The forecast does not include a fallback's bucket, but its next token is known.
   if (first && degraded && remaining === 0) state.notBefore = Math.max(state.notBefore, last.receivedAt + nextTokenMs);
 
   const isWorse = state.forecast === null || expectedAt(state.forecast, wants, state.wanted) > (expected ?? -Infinity) + 1;
-  const isFirstLate = first !== undefined && isLate(step, first, state.notBefore, 0);
-  if (isWorse || isFirstLate || state.isUnjudged) refuseLate(step, 0, own);
+  const due = first && dueOf(step, first, plus(NO_TOKENS, first.wants));
+  const isFirstLate = first !== undefined && isLate(step, first, due as Due, 0);
+  const isAnyOver = due !== undefined && isUnsure(step, due) && state.soonest - now < EARLY_MS;
+  if (isWorse || isFirstLate || isAnyOver || state.isUnjudged) refuseLate(step, 0, own);
   if (own.size > 0) state.notBefore = Math.max(state.notBefore, Math.min(state.notBefore + last.jitterMs, state.soonest));
 }
 

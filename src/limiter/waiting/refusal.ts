@@ -1,5 +1,6 @@
-import { bindsMore, readings, type Decision } from "../../core/decision.js";
+import { readings, type Decision } from "../../core/decision.js";
 import type { Charges } from "../charge.js";
+import { bindingPart } from "../several/decision-of-parts.js";
 import type { DecisionParts, QueueRules } from "./queue-state.js";
 
 /**
@@ -7,9 +8,7 @@ import type { DecisionParts, QueueRules } from "./queue-state.js";
  * decision on each charge. The part that binds refuses, and names the wait.
  */
 export function refusalBehind(rules: QueueRules, charges: Charges, parts: DecisionParts, waitMs: number): Decision {
-  const enforced = [...parts.keys()].filter((i) => parts[i] && charges[i] && !charges[i].limiter.shadow(charges[i].key));
-  const [first, ...others] = enforced;
-  const binding = others.reduce((a, b) => (bindsMore(parts[b] as Decision, parts[a as number] as Decision) ? b : a), first);
+  const binding = bindingPart(parts, charges);
   return rules.decisionOf(parts.map((part, i) => (i === binding ? refused(part as Decision, waitMs) : part)), charges);
 }
 

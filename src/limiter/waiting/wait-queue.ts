@@ -5,7 +5,7 @@ import type { Charges } from "../charge.js";
 import { orElse, thenAll } from "../now-or-later.js";
 import type { LimiterParts } from "../parts.js";
 import { onReturned } from "../verbs/returned.js";
-import { POLL_MS, type Polls } from "./polls.js";
+import type { Polls } from "./polls.js";
 import { emptyQueue, nextQueue } from "./queue.js";
 import type { Answer, QueuedCaller, QueueEffect, QueueEvent, QueueRules } from "./queue-state.js";
 
@@ -88,7 +88,7 @@ export class WaitQueue {
     else if (effect.type === "refuse") this.#promisedTo(effect.caller.id)?.resolve(effect.decision);
     else if (effect.type === "fail") this.#promisedTo(effect.caller.id)?.reject(effect.error);
     else if (effect.type === "refund") this.#refund(effect.grants, () => this.#apply({ type: "refunded" }));
-    else if (effect.type === "sleep") this.#sleep(effect.until);
+    else if (effect.type === "sleep") this.#sleep(effect.until, effect.pollMs);
     else {
       this.#stopSleeping();
       if (effect.type === "end") this.#end();
@@ -133,9 +133,9 @@ export class WaitQueue {
     return promised;
   }
 
-  #sleep(until: number): void {
+  #sleep(until: number, pollMs: number): void {
     const waitMs = until - monotonicClock();
-    if (waitMs > POLL_MS) this.#polls.add(this.#look);
+    if (waitMs > pollMs) this.#polls.add(this.#look, pollMs);
     else this.#polls.delete(this.#look);
     if (this.#sleepsUntil === until) return;
     clearTimeout(this.#timer);

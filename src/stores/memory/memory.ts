@@ -23,6 +23,9 @@ export interface MemoryStoreOptions {
    * (or all, if fewer are kept) are busy, it removes the one that would be full soonest, of any policy. So no caller is
    * locked out. To lose a debt early, a caller must fill the store and place 255 buckets around its own that are full
    * no sooner.
+   *
+   * Limits in flight have a table of their own for as many buckets, with about 500 bytes for each. Only buckets whose
+   * work is under way, or ended with its process, take a place.
    */
   readonly maxKeys?: number | undefined;
   /** Returns milliseconds. Default: {@link monotonicClock}. */

@@ -287,3 +287,15 @@ test("while a limit in flight refuses, the longer of what it was told and its ow
   const waits = sent.slice(1).map(({ at }, i) => at - (sent[i]?.at as number));
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000]);
 });
+
+test.each([
+  ["also when some of it is left, but less than the cost", '"api";r=1;t=1', [1_000, 2_000, 4_000]],
+  ["with a partition key", '"api";r=1;t=1;pk=:AQ==:', [1_000, 2_000, 4_000]],
+  ["also behind the item of another gate", '"user";r=5, "api";r=1;t=1', [1_000, 2_000, 4_000]],
+  ["not when another limit refuses beside it", '"api";r=1, "user";r=0;t=1', [1_000, 1_000, 1_000]],
+])("the backoff of a limit in flight is waited: %s", async (_, told, expected) => {
+  const refusal = limited({ "Retry-After": "1", "RateLimit-Policy": '"user";q=60;w=60, "api";q=4;qu="concurrent-requests"', RateLimit: told });
+  const { fetch, time, sent } = talk([refusal, refusal, refusal], { maxAttempts: 4 }, new FakeTime({ random: () => 0 }));
+  expect((await time.run(fetch(URL_A))).status).toBe(200);
+  expect(sent.slice(1).map(({ at }, i) => at - (sent[i]?.at as number))).toEqual(expected);
+});

@@ -4,6 +4,7 @@ import { parseRateLimit } from "sluice/client";
 import { draft6, draft7 } from "sluice/http";
 import { rateLimit } from "sluice/web";
 import { describe, expect, test } from "vitest";
+import type { TrafficResponse } from "../../../src/client/traffic/traffic.js";
 import { Desk, refused, reporting } from "./traffic-desk.js";
 
 /** Schedules `count` calls at once and returns when each was sent. None gets a response. */
@@ -216,7 +217,26 @@ describe("pace", () => {
   });
 });
 
-test("a limit in flight slows no pace", () => {
-  const [told] = parseRateLimit(new Headers({ "RateLimit-Policy": '"api";q=4;qu="concurrent-requests"', RateLimit: '"api";r=0;t=1' }), 0) ?? [];
-  expect(told).toEqual({ policy: "api", limit: 4, remaining: 0, resetMs: 1_000, windowMs: null, concurrent: true });
+describe("a limit in flight slows no pace", () => {
+  const inFlight = '"parallel";q=4;qu="concurrent-requests"';
+  const told = (policy: string, limit: string): TrafficResponse => ({
+    status: 200, isRefusal: false, waitMs: null, policies: [],
+    limits: parseRateLimit(new Headers({ "RateLimit-Policy": policy, RateLimit: limit }), 0),
+  });
+  const sentAfter = async (...responses: TrafficResponse[]): Promise<number[]> => {
+    const desk = new Desk();
+    for (const response of responses) await desk.round(response);
+    return instants(desk, 6);
+  };
+
+  test.each(['"parallel";r=0', '"parallel";r=0;t=1', '"parallel";r=3', '"parallel";r=1;t=30'])("that is alone: %s", async (item) => {
+    expect(await sentAfter(told(inFlight, item), told(inFlight, item))).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
+  test.each(['"parallel";r=0', '"parallel";r=0;t=1', '"parallel";r=1;t=30'])("beside a rate: %s", async (item) => {
+    const [policy, limit] = ['"rate";q=20;w=10', '"rate";r=5;t=2'];
+    const alone = await sentAfter(told(policy, limit));
+    expect(alone).toEqual([0, 0, 0, 500, 1_000, 1_500]);
+    expect(await sentAfter(told(`${policy}, ${inFlight}`, `${limit}, ${item}`))).toEqual(alone);
+  });
 });

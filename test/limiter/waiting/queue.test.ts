@@ -43,7 +43,7 @@ describe("a queue", () => {
     const answered = play(four.slice(0, 3).map((each) => [2, { type: "answered", caller: each, decision: bucket.consume(), jitterMs: 0 }] as const), joined.state);
     expect(kinds(answered.effects)).toEqual(["serve 1", "serve 2", "serve 3", "sleep"]);
     // The store decided in the middle of the trip.
-    expect(answered.effects.at(-1)).toEqual({ type: "sleep", until: 101 });
+    expect(answered.effects.at(-1)).toEqual({ type: "sleep", until: 101, pollMs: 1_000 });
     expect(kinds(play([[101, { type: "woken" }]], answered.state).effects)).toEqual(["gather"]);
   });
 

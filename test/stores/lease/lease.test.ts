@@ -1,8 +1,9 @@
-import { createLimiter, createObserver, definePolicy, MemoryStore, perSecond, type Decision, type Policy } from "sluice";
+import { createLimiter, createObserver, definePolicy, MemoryStore, perSecond, whenDone, type Decision, type Policy } from "sluice";
 import { leased } from "sluice/lease";
 import type { AsyncStore, Charge } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LaterStore } from "../../helpers/stores.js";
 import { ModelStore, settled } from "./model-store.js";
 import { expectWarnings } from "../../setup/warnings.js";
 
@@ -63,6 +64,19 @@ describe("which keys are leased", () => {
       if (round > 0) expect(shared.sent).toHaveLength(1);
       advance(LEASE_MS);
     }
+  });
+
+  test("L21 · a hot key with a limit in flight is not: each call reaches the store, and a place that another process frees is there at once", async () => {
+    const parallel = definePolicy({ name: "parallel", capacity: 500, returns: whenDone() });
+    const place = new LaterStore(clock.now, {}, clock.now);
+    const asked = vi.spyOn(place, "consume");
+    const [one, two] = [0, 1].map(() => leased(place, { leaseMs: LEASE_MS, clock: clock.now, wallClock: wall.now })) as [AsyncStore, AsyncStore];
+    const taken = await ask(one, 500, 1, "a", parallel);
+    expect([granted(taken), asked.mock.calls.length]).toEqual([500, 500]);
+    expect(granted(await ask(two, 5, 1, "a", parallel))).toBe(0);
+    await one.adjust?.(parallel, "a", -1, taken[0]?.at);
+    expect(granted(await ask(two, 5, 1, "a", parallel))).toBe(1);
+    expect(asked.mock.calls.map(([, , cost]) => cost)).toEqual(Array(510).fill(1));
   });
 
   test("requests that come while the call is under way wait for it, and it serves them all", async () => {

@@ -1,7 +1,7 @@
 // What is remembered of denials, and what is not, however the answers to calls overtake each other.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { definePolicy, perHour, type Policy } from "sluice";
+import { definePolicy, perHour, whenDone, type Policy } from "sluice";
 import { beforeEach, expect, test } from "vitest";
 import { DenyCache } from "../../../src/stores/shared/deny-cache.js";
 import { Snapshot } from "../../../src/stores/shared/snapshot.js";
@@ -28,6 +28,15 @@ test("a denial is known under its own policy and key, until tokens were taken af
   cache.outdate(policy, "a");
   cache.drop(policy, "b");
   expect([knows("a"), knows("b"), cache.isEmpty]).toEqual([false, false, true]);
+});
+
+test("L21 · a refusal of a limit in flight is not remembered: the work of any process may end", () => {
+  const parallel = definePolicy({ name: "parallel", capacity: 1, returns: whenDone() });
+  const both = definePolicy({ name: "both", limits: [{ name: "rate", capacity: 1, refill: perHour(1) }, { name: "parallel", capacity: 1, returns: whenDone() }] });
+  for (const held of [parallel, both]) {
+    cache.remember(held, "a", empty(held), cache.startCall());
+    expect(knows("a", held)).toBe(false);
+  }
 });
 
 test("what a call says that left before its key was dropped is not remembered, and what a later one says is", () => {
