@@ -314,7 +314,11 @@ describeWith("chromium", "in a browser", () => {
     await text(page, "#message", "It may have been done. Look before you repeat it.");
     expect(await page.inputValue("#act [name=reason]")).toBe("ticket 9");
     await page.click("#act button");
+    await page.route("**/api/peek", (route) => route.fulfill({ status: 503, json: { message: "The store failed. Nothing was changed." } }));
+    await page.waitForResponse("**/api/peek"); // of the next turn, and of the one after it
+    await page.waitForResponse("**/api/peek");
     await text(page, "#message", "Done. What is left is unknown.");
+    await text(page, "#verdict", "What is left is unknown.");
     problems.splice(0, problems.length, ...problems.filter((each) => !each.includes("503")));
   }, 60_000);
 

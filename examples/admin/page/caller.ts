@@ -8,7 +8,8 @@ export function showState(state: CallerState | null): void {
   if (state === null) {
     verdict.dataset["state"] = "unknown";
     verdict.textContent = "What is left is unknown.";
-    return void element("levels").replaceChildren();
+    element("levels").replaceChildren();
+    return;
   }
   const { levels, allowed, blocked, retryAfterMs } = state;
   verdict.dataset["state"] = allowed ? "free" : "refused";

@@ -71,7 +71,14 @@ async function refresh(): Promise<void> {
     await post("policy", change);
     say(`Changed ${change.name} in all processes.`);
   }, attempt);
-  if (shown !== undefined) showState(await post<CallerState>("peek", shown));
+  const caller = shown;
+  if (caller === undefined) return;
+  const state = await post<CallerState>("peek", caller).catch((error: unknown) => {
+    // No message: it would replace the one about the last action.
+    if (error instanceof Refusal && error.status === 503) return null;
+    throw error;
+  });
+  if (caller === shown) showState(state);
 }
 
 function showSignIn(isOut: boolean): void {
