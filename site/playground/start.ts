@@ -86,7 +86,7 @@ export function start(): () => void {
   }
 
   /** The time that the chosen request is told to wait. */
-  function waitOf({ marks, waitsMs }: Played): ChartScene["wait"] {
+  function waitOf({ marks, waitsMs }: Played): NonNullable<ChartScene["wait"]> | null {
     const [mark, waitMs = 0] = [marks[chosen ?? -1], waitsMs[chosen ?? -1]];
     return mark === undefined || waitMs === 0 ? null : { from: mark.at, to: mark.at + waitMs };
   }

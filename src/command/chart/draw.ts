@@ -1,5 +1,5 @@
 import { levelScale, levelTicks, plotOf, timeScale, timeTicks, type ChartPlot } from "./geometry.js";
-import { edgeLabels, waitOf } from "./labels.js";
+import { edgeLabels, drawnWaitOf } from "./labels.js";
 import { placeMarks, type MarkPlace } from "./marks.js";
 import type { ChartLevel, ChartMark, ChartScene } from "./scene.js";
 
@@ -44,7 +44,7 @@ function edgesOf(scene: ChartScene, plot: ChartPlot): string[] {
   const x = timeScale(scene, plot);
   const shown = (scene.edges ?? []).filter((at) => at >= scene.from && at <= scene.to);
   const lines = shown.map((at) => line("edge", x(at), 4, x(at), scene.height - 20));
-  const labels = edgeLabels(shown.map(x), plot, waitOf(scene, plot));
+  const labels = edgeLabels(shown.map(x), plot, drawnWaitOf(scene, plot));
   return [...lines, ...labels.map(({ anchor, at }) => text(anchor, at, 13, "new window", "edge-text"))];
 }
 
@@ -88,7 +88,7 @@ function lanesOf(scene: ChartScene, plot: ChartPlot): string[] {
 
 /** The time that a refused caller waits, and the instant at which it may call again. */
 function waitingOf(scene: ChartScene, plot: ChartPlot): string[] {
-  const wait = waitOf(scene, plot);
+  const wait = drawnWaitOf(scene, plot);
   if (wait === null) return [];
   const { from, to, label, left, isEndShown } = wait;
   return [

@@ -24,7 +24,7 @@ export function spellWait(ms: number): string {
 }
 
 /** The wait of the scene: that of the chosen refusal, or the time until the caller may call again. */
-export function waitOf(scene: ChartScene, plot: ChartPlot): DrawnWait | null {
+export function drawnWaitOf(scene: ChartScene, plot: ChartPlot): DrawnWait | null {
   const { now, wait = null, againAt = null } = scene;
   const span = wait ?? (againAt === null || againAt <= now ? null : { from: now, to: againAt });
   if (span === null || span.to <= scene.from || span.from > scene.to) return null;
@@ -49,6 +49,7 @@ export function edgeLabels(
     const [left, right] = isAtEnd ? [edge - EDGE_ROOM, edge] : [edge, edge + EDGE_ROOM];
     const isTaken = left < 0 || edges.some((other) => other !== edge && other > left - 1 && other < right + 1);
     const meetsWait = wait !== null && wait.left < right && wait.right + 8 > left;
-    return isTaken || meetsWait ? [] : [{ anchor: isAtEnd ? ("end" as const) : ("start" as const), at: edge + (isAtEnd ? -4 : 4) }];
+    if (isTaken || meetsWait) return [];
+    return [isAtEnd ? { anchor: "end" as const, at: edge - 4 } : { anchor: "start" as const, at: edge + 4 }];
   });
 }

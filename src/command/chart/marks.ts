@@ -27,7 +27,7 @@ const WIDEST = 4 * COLUMN;
  */
 export function placeMarks(scene: ChartScene, plot: ChartPlot): MarkPlace[] {
   return plot.lanes.flatMap(({ lane, top, bottom }) => {
-    const groups = groupsOf(scene, plot, lane);
+    const groups = markGroupsOf(scene, plot, lane);
     const { step, lefts } = fit(groups, bottom - top);
     const rows = Math.floor((bottom - top) / step);
     return groups.flatMap(({ indexes }, group) =>
@@ -42,7 +42,7 @@ export function placeMarks(scene: ChartScene, plot: ChartPlot): MarkPlace[] {
 }
 
 /** The marks of a lane by their columns, in the order of time. */
-function groupsOf(scene: ChartScene, plot: ChartPlot, lane: number): MarkGroup[] {
+function markGroupsOf(scene: ChartScene, plot: ChartPlot, lane: number): MarkGroup[] {
   const columnMs = ((scene.to - scene.from) / (plot.right - plot.left)) * COLUMN;
   const columns = new Map<number, MarkColumn & { readonly indexes: number[] }>();
   scene.marks.forEach((mark, index) => {

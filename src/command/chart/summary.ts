@@ -47,7 +47,8 @@ const SIGNS: ReadonlyArray<readonly [outcome: ChartMark["outcome"], sign: string
 export function drawCounts(counts: ChartCounts): string {
   const shown = SIGNS.filter(([outcome]) => outcome !== "failed" || counts.failed > 0);
   const parts = shown.map(
-    ([outcome, sign]) => `<span class="chart-${outcome}"><span aria-hidden="true">${sign}</span> ${counts[outcome]} ${outcome}</span>`,
+    ([outcome, sign]) =>
+      `<span class="chart-${outcome}"><span aria-hidden="true">${sign}</span> ${counts[outcome]} ${outcome}</span>`,
   );
   return parts.join(" ");
 }
