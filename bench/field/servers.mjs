@@ -19,7 +19,7 @@ const named = (header) => header ?? "somebody";
  * Runs `use(port)` on a server of `peer` that allows `limit` requests per `windowMs`. `more` holds other options of the
  * library, and `route` returns the answer of the route.
  */
-export async function withServer(peer, { limit = 1, windowMs = 1_000, more = {}, setUp, route = () => "ok" }, use) {
+export async function withServer(peer, { limit = 1, windowMs = 1_000, more = {}, setUp, route = async () => "ok" }, use) {
   const policy = { capacity: limit, refill: { tokens: limit, everyMs: windowMs } };
 
   if (peer === "express-rate-limit" || peer === "sluice/express") {
