@@ -57,7 +57,7 @@ export async function portOf(server: Server): Promise<number> {
 }
 
 /** What a test changes about a server. */
-export interface Changes {
+interface Changes {
   readonly policy?: PolicyOptions;
   /** Runs before the limit, with the object on which it sets its fields by `method`. */
   readonly before?: (response: object, method: "setHeader" | "header") => void;

@@ -8,14 +8,13 @@ export interface Member {
 /** A String or Token as text, an Integer as a number. Null for all other types, which rate-limit fields do not use. */
 export type ItemValue = string | number | null;
 
-// The items of RFC 9651, section 3.3: Decimal, Integer or Date, String, Token, Byte Sequence, Boolean, Display String.
-const ITEMS = [
-  /-?\d{1,12}\.\d{1,3}/, /@?-?\d{1,15}/, /"(?:[ !#-[\]-~]|\\["\\])*"/, /[A-Za-z*][!#$%&'*+.^_`|~\w:/-]*/,
-  /:[A-Za-z\d+/=]*:/, /\?[01]/, /%"(?:[ !#$&-~]|%[\da-f]{2})*"/,
-];
-// A comma or semicolon, then an item that may have a key. A key without an item looks like a Token.
+// A comma or semicolon, then an item that may have a key. A key without an item looks like a Token. The items: Decimal,
+// Integer or Date, String, Token, Byte Sequence, Boolean, Display String (RFC 9651, section 3.3). As a text, because a
+// literal cannot be wrapped.
 const PART = /* @__PURE__ */ new RegExp(
-  `(; *|[ \\t]*,[ \\t]*)(?:([\\w.*-]+)=)?(${/* @__PURE__ */ ITEMS.map(({ source }) => source).join("|")})`, "y",
+  '(; *|[ \\t]*,[ \\t]*)(?:([\\w.*-]+)=)?(-?\\d{1,12}\\.\\d{1,3}|@?-?\\d{1,15}|"(?:[ !#-[\\]-~]|\\\\["\\\\])*"' +
+    "|[A-Za-z*][!#$%&'*+.^_`|~\\w:/-]*|:[A-Za-z\\d+/=]*:|\\?[01]" + '|%"(?:[ !#$&-~]|%[\\da-f]{2})*")',
+  "y",
 );
 const KEY = /^[a-z*][a-z0-9_.*-]*$/;
 

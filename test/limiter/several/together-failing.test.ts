@@ -174,6 +174,6 @@ test("L17 · a script that catches the errors of every verb goes on to its end",
       await new Promise(setImmediate);
     }
     console.log(caught.join());`;
-  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", await bundledCode(source)], { encoding: "utf8" });
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module"], { encoding: "utf8", input: await bundledCode(source) });
   expect({ status, stdout: stdout.trim() }).toEqual({ status: 0, stdout: Array(6).fill("SQLITE_BUSY").join() });
 });

@@ -8,7 +8,7 @@ async function run(program: string): Promise<{ status: number | null; stdout: st
     const waiter = createWaiter(createLimiter({ policy: { capacity: 1, refill: { tokens: 1, everyMs: 50 } } }));
     await waiter.consume("a");
     ${program}`;
-  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", await bundledCode(source)], { encoding: "utf8" });
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module"], { encoding: "utf8", input: await bundledCode(source) });
   return { status, stdout: stdout.trim() };
 }
 

@@ -103,7 +103,7 @@ describe("who has a bucket", () => {
       console.log(told.join(" "), process.getActiveResourcesInfo().filter((kind) => /Timeout|Immediate/.test(kind)).length);
     `;
     // Returns when the child has ended by itself; it would hang otherwise.
-    const told = execFileSync(process.execPath, ["--input-type=module", "-e", await bundledCode(program)], { encoding: "utf8" });
+    const told = execFileSync(process.execPath, ["--input-type=module"], { encoding: "utf8", input: await bundledCode(program) });
     expect(told.trim()).toBe("true false true true true 0");
   });
 });
