@@ -6,31 +6,31 @@ import { build } from "esbuild";
 
 // Open goals: an adapter 15,200, createLimiter 8,200, with RedisStore 21,200. Quotas cost code that does not use them
 // 280 bytes in createLimiter and in an adapter, and 570 with RedisStore; the goal is 100. Limits in flight cost it 590,
-// 1,030 and 760; the goals are 200 and 300.
+// 1,150 and 800; the goals are 200 and 300.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 27_200,
+  ".": 28_200,
   "./store": 13_100,
-  "./node": 18_550,
-  "./express": 18_450,
-  "./fastify": 19_950,
-  "./hono": 18_700,
-  "./web": 18_250,
-  "./redis": 18_450,
+  "./node": 18_700,
+  "./express": 18_550,
+  "./fastify": 20_100,
+  "./hono": 18_900,
+  "./web": 18_500,
+  "./redis": 18_500,
   "./postgres": 20_250,
   "./lease": 7_100,
-  "./durable-object": 17_500, // 5,900 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 17_550,
-  "./client": 8_700,
+  "./durable-object": 18_000, // 5,900 of it are calendars and limits in flight: the object gets policies as text
+  "./http": 17_700,
+  "./client": 8_750,
   "./client/traffic": 6_550,
-  "./testing": 76_550, // never in production
+  "./testing": 78_400, // never in production
   "createLimiter only": 10_550,
-  "rateLimit of express only": 18_300,
-  "createLimiter and RedisStore": 24_600,
+  "rateLimit of express only": 18_450,
+  "createLimiter and RedisStore": 24_700,
   "createFetch only": 6_250, // 6,000, 50 for Workers, and 50 for redirect loops and hooks that throw
-  "createWaiter beside createLimiter": 5_650,
+  "createWaiter beside createLimiter": 6_050,
   "TokenBucket only": 3_650,
-  "quotas beside createLimiter": 2_450, // 360 of it are the part of the script for Redis; goal 900 without it
+  "quotas beside createLimiter": 2_550, // 360 of it are the part of the script for Redis; goal 900 without it
   "parseRetryAfter only": 750,
 };
 

@@ -6,8 +6,8 @@ import type { LiveLimits, Numbers } from "./live-limits.js";
 /** A server that does not answer for so long has failed. */
 const ANSWER_MS = 5_000;
 const NO_TABLE = "42P01";
-/** Two processes that make the table at the same time: the second one gets one of these. */
-const OTHERS_MADE_IT = ["42P07", "23505"];
+/** Two processes that make the table at the same time: the second one gets one of these codes. */
+const OTHERS_MADE_IT = ["42P07", "42710", "23505"];
 
 /**
  * Reads the numbers now, after each change and reconnect, and each minute. Resolves when the first ones hold. Without

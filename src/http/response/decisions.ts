@@ -58,7 +58,7 @@ export function rememberDecision(
   request: unknown, gate: object, work: Work | null, decision: Decision, own: FieldList,
 ): FieldList {
   if (typeof request !== "object" || request === null) return own;
-  const decided = decisionField();
+  const decided = field ?? decisionField();
   const last = decided.read(request);
   const earlier = last && beforeGate(last, gate);
   if (earlier === null) {
