@@ -25,3 +25,10 @@ test.each<[what: string, consume: () => unknown]>([
 test("a limiter over a store in this process answers at once", () => {
   expect(atOnce.consume("bob").allowed).toBe(true);
 });
+
+test("only the first thousand answers of a process are marked, because the mark costs time", async () => {
+  for (let i = 0; i < 1_000; i++) await later.peek("cas");
+  const unmarked = later.peek("cas");
+  expect(Object.hasOwn(unmarked, "allowed")).toBe(false);
+  expect(await unmarked).toMatchObject({ allowed: true });
+});
