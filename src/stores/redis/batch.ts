@@ -64,7 +64,9 @@ export class Batcher<Item extends BatchItem<Result>, Result> {
   /** Adds `item`, and calls its `pending` with the result. */
   add(item: Item): void {
     if (this.#size + item.size > this.#largest) this.#flush();
-    this.#waiting.push(item);
+    // An array that grows from nothing has room for 17 items.
+    if (this.#waiting.length === 0) this.#waiting = [item];
+    else this.#waiting.push(item);
     this.#size += item.size;
     if (this.#size >= (this.#inFlight === 0 ? this.#enough : this.#largest)) this.#flush();
     else if (!this.#scheduled && this.#inFlight < this.#maxInFlight) {

@@ -30,14 +30,14 @@ export class RedisPart implements StorePart {
   readonly moved: Costs | undefined;
   readonly to: number | undefined;
 
-  constructor(prefix: string, policy: Policy, key: string, tokens: Costs, dates: PartDates = {}) {
+  constructor(prefix: string, policy: Policy, key: string, tokens: Costs, dates?: PartDates) {
     this.prefix = prefix;
     this.policy = policy;
     this.key = key;
     this.tokens = tokens;
-    this.from = dates.from;
-    this.moved = dates.moved;
-    this.to = dates.to;
+    this.from = dates?.from;
+    this.moved = dates?.moved;
+    this.to = dates?.to;
   }
 
   get name(): string {
