@@ -79,7 +79,7 @@ describe("events", () => {
     expect([store.calls, events]).toMatchObject([0, [{ outcome: "cost_above_capacity", durationMs: 0 }]]);
   });
 
-  test("tell once that the store is away and once that it is back, however many requests see it", async () => {
+  test("tell once that the store is unavailable and once that it is back, however many requests see it", async () => {
     const events: LimiterEvent[] = [];
     const store = new UnsteadyStore(clock, { breaker: false });
     const limiter = createLimiter({ policy, store, observe: createObserver((event) => void (event.type === "store" && events.push(event))) });
@@ -152,10 +152,10 @@ describe("events", () => {
     process.on("unhandledRejection", unhandled);
     try {
       const { createLimiter, given } = await freshSluice();
-      const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, store: new MemoryStore({ clock }), observe: createObserver(async () => Promise.reject(new Error("my exporter is away"))) });
+      const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, store: new MemoryStore({ clock }), observe: createObserver(async () => Promise.reject(new Error("my exporter failed"))) });
       expect([1, 5, 1].map((cost) => limiter.consume("ann", cost).allowed)).toEqual([true, false, true]);
       await new Promise(setImmediate);
-      expect(given).toMatchObject([{ code: "SLUICE_FUNCTION_FAILED", detail: expect.stringContaining("my exporter is away") as string }]);
+      expect(given).toMatchObject([{ code: "SLUICE_FUNCTION_FAILED", detail: expect.stringContaining("my exporter failed") as string }]);
       expect(unhandled).not.toHaveBeenCalled();
     } finally {
       process.off("unhandledRejection", unhandled);

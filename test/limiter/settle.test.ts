@@ -177,7 +177,7 @@ describe("over a store that answers later", () => {
   });
 });
 
-describe("while the store is away", () => {
+describe("while the store is unavailable", () => {
   function away({ probeEveryMs, ...options }: Partial<LimiterOptions<LaterStore>> & BreakerOptions = {}) {
     const store = new LaterStore(() => 0, { breaker: { failures: 1, probeEveryMs } });
     const consume = store.consume.bind(store);

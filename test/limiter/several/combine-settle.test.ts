@@ -148,8 +148,8 @@ describe("a settlement of several of which one fails", () => {
     const { user, team } = pair(first, second);
     const both = combine({ user, team });
     const decision = await both.consume(keys, 4);
-    vi.spyOn(first, "adjust").mockRejectedValue(new Error("Redis is away"));
-    await expect(both.settle(keys, decision, 1)).rejects.toThrow("Redis is away");
+    vi.spyOn(first, "adjust").mockRejectedValue(new Error("Redis cannot be reached"));
+    await expect(both.settle(keys, decision, 1)).rejects.toThrow("Redis cannot be reached");
     expect([(await team.peek("red")).remaining, await both.refund(keys, decision)]).toEqual([4, false]);
   });
 

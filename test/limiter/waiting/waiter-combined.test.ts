@@ -109,7 +109,7 @@ describe.each([
 
 test("a waiter on combine is not held up by a charge that the first limiter made in its store's place", async () => {
   const first = new LaterStore(() => performance.now(), { breaker: false });
-  vi.spyOn(first, "consume").mockRejectedValue(new Error("Redis is away"));
+  vi.spyOn(first, "consume").mockRejectedValue(new Error("Redis cannot be reached"));
   const shared = createLimiter({ policy: { name: "shared", capacity: 10, refill: perMinute(1) }, store: first, observe: createObserver(() => {}) });
   const own = createLimiter({ policy: { name: "own", capacity: 1, refill: { tokens: 1, everyMs: 300 } } });
   own.consume(team);
