@@ -37,7 +37,8 @@ export function grantable(held: HeldTokens, { leaseMs }: LeaseTerms, now: LeaseI
 export function afterGrant(held: HeldTokens, { leaseMs }: LeaseTerms, cost: number, now: LeaseInstant): HeldTokens {
   const kept = keptAt(held, leaseMs, now);
   const oldest = Math.min(kept, cost);
-  return { ...held, kept: kept - oldest, fresh: held.fresh - (cost - oldest) };
+  const { sent, keptSent, taken, at, spentLeast, spentMost } = held;
+  return { fresh: held.fresh - (cost - oldest), kept: kept - oldest, sent, keptSent, taken, at, spentLeast, spentMost };
 }
 
 /**
