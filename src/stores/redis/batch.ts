@@ -64,7 +64,7 @@ export class Batcher<Item extends BatchItem<Result>, Result> {
   /** Adds `item`, and calls its `pending` with the result. */
   add(item: Item): void {
     if (this.#size + item.size > this.#largest) this.#flush();
-    // An array that grows from nothing has room for 17 items.
+    // `push` to an empty array reserves room for 17 items. Most batches of a small service have one.
     if (this.#waiting.length === 0) this.#waiting = [item];
     else this.#waiting.push(item);
     this.#size += item.size;

@@ -1,8 +1,8 @@
 import type { Limit } from "../../core/limit.js";
 
 /**
- * The Lua script for a lone decision by the server's clock: one key, one limit, a cost above 0. It costs the server two
- * thirds as much as the script of `script.ts`. It has few arguments, no runs, and a reply without a table.
+ * The Lua script for a lone decision by the server's clock: one key, one limit, a cost above 0. It costs the server
+ * less than the script of `script.ts`: it has few arguments, no runs, and a reply without a table.
  *
  * The numbers of `limit` are constants of its text. With null they are arguments, and one text serves all limits.
  *

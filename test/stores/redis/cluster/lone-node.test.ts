@@ -1,7 +1,9 @@
 // A lone call goes straight to its node: under every kind of key prefix it finds the same buckets as a batch, and a node that no longer has the slot costs one call more.
 import { Cluster } from "ioredis";
 import { Cluster as Cluster6 } from "ioredis6";
+import { Cluster as ValkeyCluster } from "iovalkey";
 import { createCluster } from "redis";
+import { createCluster as createCluster6 } from "redis6";
 import { definePolicy, perHour } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { Redis } from "ioredis";
@@ -34,7 +36,7 @@ describeWith("redis-server", "a lone call on a cluster", () => {
   };
   const keysWith = async (part: string): Promise<string[]> => (await Promise.all(nodes.map((node) => node.keys(`*${part}*`)))).flat();
 
-  describe.each([["ioredis 5", Cluster], ["ioredis 6", Cluster6 as unknown as typeof Cluster]] as const)("%s", (_, make) => {
+  describe.each([["ioredis 5", Cluster], ["ioredis 6", Cluster6 as unknown as typeof Cluster], ["iovalkey", ValkeyCluster as unknown as typeof Cluster]] as const)("%s", (_, make) => {
     test.each([
       { where: "nowhere", options: {}, before: "" },
       { where: "on the cluster", options: { keyPrefix: "a:" }, before: "a:" },
@@ -97,21 +99,37 @@ describeWith("redis-server", "a lone call on a cluster", () => {
     });
   });
 
-  test("node-redis: follows a slot that its node does not have, exactly", async () => {
-    const client = createCluster({ rootNodes: cluster.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) });
-    await client.connect();
-    onTestFinished(() => client.destroy());
-    const prefix = `lone-${++names}`;
-    const store = new RedisStore(client, { prefix, denyCacheMs: 0 });
-    let granted = 0;
-    for (let i = 0; i < 10; i++) {
-      const slots = client.slots as { master: { port: number } }[];
-      const slot = slotOf(`${prefix}:tier ann`);
-      const right = slots[slot]?.master.port as number;
-      slots[slot] = slots.find(({ master }) => master.port !== right) as never;
-      if ((await store.consume(policy, "ann", 1)).allowed) granted += 1;
-    }
-    expect(granted).toBe(6);
-    expect(await keysWith(prefix)).toHaveLength(1);
+  describe.each([["node-redis 5", createCluster], ["node-redis 6", createCluster6 as unknown as typeof createCluster]] as const)("%s", (_, create) => {
+    const connectNodeRedis = async () => {
+      const client = create({ rootNodes: cluster.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) });
+      await client.connect();
+      onTestFinished(() => client.destroy());
+      return client;
+    };
+
+    test("does not pass through the cluster's client", async () => {
+      const client = await connectNodeRedis();
+      const store = new RedisStore(client, { prefix: `lone-${++names}`, denyCacheMs: 0 });
+      for (const key of KEYS) await store.consume(policy, key, 1); // the client connects to each node
+      const through = vi.spyOn(client, "evalSha");
+      for (const key of KEYS) expect((await store.consume(policy, key, 1)).allowed).toBe(true);
+      expect(through).not.toHaveBeenCalled();
+    });
+
+    test("follows a slot that its node does not have, exactly", async () => {
+      const client = await connectNodeRedis();
+      const prefix = `lone-${++names}`;
+      const store = new RedisStore(client, { prefix, denyCacheMs: 0 });
+      let granted = 0;
+      for (let i = 0; i < 10; i++) {
+        const slots = client.slots as { master: { port: number } }[];
+        const slot = slotOf(`${prefix}:tier ann`);
+        const right = slots[slot]?.master.port as number;
+        slots[slot] = slots.find(({ master }) => master.port !== right) as never;
+        if ((await store.consume(policy, "ann", 1)).allowed) granted += 1;
+      }
+      expect(granted).toBe(6);
+      expect(await keysWith(prefix)).toHaveLength(1);
+    });
   });
 });
