@@ -26,8 +26,9 @@ export interface Likely {
   readonly high: number;
 }
 
-/** The ratios of two sides, turn by turn, as {@link Likely}. Needs at least 10 turns. */
+/** The ratios of two sides, turn by turn, as {@link Likely}. Throws a RangeError for fewer than 10 turns. */
 export function likelyRatio<T>(own: readonly T[], other: readonly T[], of: (sample: T) => number): Likely {
+  if (own.length < 10) throw new RangeError(`Expected at least 10 turns, got ${own.length}: fewer have no such interval`);
   const ratios = own.map((sample, turn) => of(sample) / of(other[turn] as T)).sort((a, b) => a - b);
   // The ranks of the interval: the number of ratios below the median is binomial.
   const reach = 0.98 * Math.sqrt(ratios.length);

@@ -33,9 +33,9 @@ export async function alone(over: string, client: Client, serverCpu: ServerCpu, 
   for (const age of ["known", "new", "paused", "slow"] as const) {
     const sides = age === "slow" ? client.slow : client.alone;
     const name = `${over}, one caller, ${TITLES[age]}`;
-    const results = await measure(age, name, sides, serverCpu);
+    const { results, ages } = await measure(age, name, sides, serverCpu);
     const of = (side: string): readonly Sample[] => results.get(side) ?? [];
-    report(age === "paused" ? `${name} (${ages})` : name, results);
+    report(ages === null ? name : `${name} (${ages})`, results);
     const least = wanted[age];
     if (least === undefined) continue;
     const speed = (side: string) => likelyRatio(of(side), of(PEER), ({ perSecond }) => perSecond);
@@ -45,20 +45,23 @@ export async function alone(over: string, client: Client, serverCpu: ServerCpu, 
   }
 }
 
-/** How long the keys of the last paused run had paused. */
-let ages = "";
+interface Measured {
+  readonly results: ReadonlyMap<string, readonly Sample[]>;
+  /** How long the keys had paused. Null for keys that did not. */
+  readonly ages: string | null;
+}
 
 async function measure(
   age: Age, title: string, sides: readonly Side[], serverCpu: ServerCpu,
-): Promise<ReadonlyMap<string, readonly Sample[]>> {
+): Promise<Measured> {
   const load = { callers: 1, calls: CALLS, expected: true, serverCpu, timeOneOf: 1 };
   const run = (turns: number, keysOf: (side: string) => Callers) =>
     inRounds(title, sides, turns, (side) => sample(side, { ...load, keys: keysOf(side.name) }));
   if (age !== "new" && age !== "paused") {
     for (const side of sides) await sample(side, { ...load, callers: 32, calls: KNOWN_KEYS, keys: callersOf(KNOWN_KEYS) });
-    return run(TURNS, () => callersOf(KNOWN_KEYS));
+    return { results: await run(TURNS, () => callersOf(KNOWN_KEYS)), ages: null };
   }
-  if (age === "new") return run(TURNS, freshKeys(`${title} ${process.pid}`));
+  if (age === "new") return { results: await run(TURNS, freshKeys(`${title} ${process.pid}`)), ages: null };
 
   const all = new Map<string, readonly Sample[]>();
   let oldestMs = 0;
@@ -75,8 +78,7 @@ async function measure(
     oldestMs = Math.max(oldestMs, performance.now() - madeAt);
   }
   if (oldestMs > OLDEST_MS) throw new Error(`Expected keys that paused for at most ${OLDEST_MS} ms, got ${oldestMs.toFixed(0)} ms`);
-  ages = `for ${PAUSE_MS / 1_000} to ${Math.ceil(oldestMs / 1_000)} s`;
-  return all;
+  return { results: all, ages: `for ${PAUSE_MS / 1_000} to ${Math.ceil(oldestMs / 1_000)} s` };
 }
 
 /** Returns the keys of a side's next turn. Each call of a turn gets another key, and no other turn has it. */

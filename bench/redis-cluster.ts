@@ -42,7 +42,7 @@ finish("cluster", ["ioredis", "ioredis6", "redis", "redis6", "rate-limiter-flexi
 async function allowed({ name, allowed: sides }: Client, callers: 64 | 512): Promise<void> {
   const wanted = name.startsWith("ioredis") ? { 64: 2.3, 512: 4 } : name === "node-redis" ? { 64: 1.5, 512: 3 } : { 64: 2.3, 512: 4.5 };
   const load = { callers, calls: 20_000, keys: KEYS, expected: true, serverCpu: work.cpu };
-  const results = await inRounds(`${name}, cluster, ${callers}`, sides, quick ? 5 : 15, (side) => sample(side, load));
+  const results = await inRounds(`${name}, cluster, ${callers}`, sides, quick ? 10 : 15, (side) => sample(side, load));
   printSamples(`${name}, cluster of three, ${callers} callers, ${KEYS.count} keys`, results, PEER);
   const likely = (own: string, of: (sample: Sample) => number) => likelyRatio(results.get(own) ?? [], results.get(PEER) ?? [], of);
   const against = (of: (sample: Sample) => number) => besideControl(likely(SLUICE, of), likely(CONTROL, of));

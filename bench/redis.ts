@@ -15,7 +15,7 @@ import { startRedis } from "./redis-server.js";
 import { CONTROL, EARLIER, overIoredis, overNodeRedis, PEER, SLUICE, type Client } from "./redis-sides.js";
 import { finish, goal, quick } from "./results.js";
 
-const ROUNDS = quick ? 4 : 16;
+const ROUNDS = quick ? 10 : 16;
 const CALLS = { 64: quick ? 10_000 : 20_000, 512: quick ? 20_000 : 40_000 };
 const KEYS = callersOf(20_000);
 const DENIED_KEYS = callersOf(1_000);

@@ -1,6 +1,6 @@
 // How the benchmarks order their sides, and how sure they are of a ratio.
 import { describe, expect, test } from "vitest";
-import { isSeen, likelyRatio, orderOf } from "../../bench/ratios.js";
+import { besideControl, isSeen, likelyRatio, orderOf } from "../../bench/ratios.js";
 
 describe("the order of sides", () => {
   test.each([2, 3, 4, 5, 6])("%i sides: each has each place, and follows each other side, equally often", (count) => {
@@ -30,6 +30,21 @@ describe("the interval of a ratio", () => {
 
   test("of 100 turns it has the 40th and the 61st ratio, and the median between", () => {
     expect(likely(Array.from({ length: 100 }, (_, i) => i + 1))).toEqual({ low: 40, median: 50.5, high: 61 });
+  });
+
+  test("of an odd number of turns the median is the one in the middle", () => {
+    expect(likely(Array.from({ length: 15 }, (_, i) => i + 1))).toEqual({ low: 3, median: 8, high: 13 });
+  });
+
+  test("fewer than 10 turns have none", () => {
+    expect(likely(Array.from({ length: 10 }, (_, i) => i + 1))).toEqual({ low: 1, median: 5.5, high: 10 });
+    expect(() => likely([1, 2, 3, 4, 5, 6, 7, 8, 9])).toThrow(new RangeError("Expected at least 10 turns, got 9: fewer have no such interval"));
+  });
+
+  test("a goal shows both intervals, and says when they meet", () => {
+    const own = { low: 0.94, median: 0.96, high: 0.98 };
+    expect(besideControl(own, { low: 0.99, median: 1.001, high: 1.02 })).toEqual({ median: 0.96, spread: "0.940 to 0.980; control 1.001, 0.990 to 1.020" });
+    expect(besideControl(own, { low: 0.97, median: 1.001, high: 1.02 }).spread).toBe("0.940 to 0.980; control 1.001, 0.970 to 1.020, no difference seen");
   });
 
   test("two ratios differ when their intervals do not meet", () => {
