@@ -30,7 +30,7 @@ const ROWS: readonly Row[] = [
   {
     section: "cluster",
     area: "[Redis Cluster](#redis-cluster)",
-    says: "The same on three masters: {ioredis, cluster, 1: decisions/s}, {ioredis, cluster, 64: decisions/s} and {ioredis, cluster, 512: decisions/s} on ioredis, {node-redis, cluster, 1: decisions/s}, {node-redis, cluster, 64: decisions/s} and {node-redis, cluster, 512: decisions/s} on node-redis.",
+    says: "The same on three masters: {ioredis, cluster, 1, known keys: decisions/s}, {ioredis, cluster, 64: decisions/s} and {ioredis, cluster, 512: decisions/s} on ioredis, {node-redis, cluster, 1, known keys: decisions/s}, {node-redis, cluster, 64: decisions/s} and {node-redis, cluster, 512: decisions/s} on node-redis.",
   },
   {
     section: "postgres",
@@ -45,7 +45,12 @@ const ROWS: readonly Row[] = [
   {
     section: "waiting",
     area: "[Waiting](#waiting)",
-    says: "Four processes that wait for one key take {Four processes on one key: times the ideal} times the ideal time.",
+    says: "Four processes that wait for one key take {Four processes on one key of capacity 10: times the ideal} times the ideal time.",
+  },
+  {
+    section: "simulate",
+    area: "[A log replayed](#simulate)",
+    says: "`simulate` reads a million lines in {simulate one policy: times a bare line reader} times the time of a bare line reader. `--recommend` takes {simulate --recommend: seconds} s.",
   },
   {
     section: "size",
