@@ -18,7 +18,7 @@ const budgets = {
   "./web": 18_500,
   "./redis": 18_500,
   "./postgres": 20_250,
-  "./lease": 7_100,
+  "./lease": 7_150,
   "./durable-object": 18_000, // 5,900 of it are calendars and limits in flight: the object gets policies as text
   "./http": 17_700,
   "./client": 8_750,
