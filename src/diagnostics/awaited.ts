@@ -1,3 +1,5 @@
+import { FIRST_CHECKED, isCheckedTurn } from "./requests/sampling.js";
+
 const UNREAD = {
   get(): never {
     throw new TypeError(
@@ -6,10 +8,7 @@ const UNREAD = {
   },
 };
 
-// A mark adds about 1 us to a decision, so it goes to the first answers of the process and then to a few of many.
-const MARKED_FIRST = 1_000;
-const MARKED_IN_A_ROW = 250;
-const MARKED_OF_EVERY = 16_000;
+// A mark adds about 1 us to a decision.
 let answers = 0;
 
 /**
@@ -18,6 +17,6 @@ let answers = 0;
  * not.
  */
 export function hintAwait(answer: Promise<unknown>): void {
-  const place = answers++;
-  if (place < MARKED_FIRST || place % MARKED_OF_EVERY < MARKED_IN_A_ROW) void Object.defineProperty(answer, "allowed", UNREAD);
+  const before = answers++;
+  if (before < FIRST_CHECKED || isCheckedTurn(before)) void Object.defineProperty(answer, "allowed", UNREAD);
 }

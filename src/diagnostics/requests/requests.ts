@@ -2,15 +2,8 @@ import { encodeKey, UNIDENTIFIED, type Key } from "../../core/key.js";
 import { processWide } from "../../platform.js";
 import { isQuiet, warnOnce } from "../../warnings/warnings.js";
 import { checkPolicyName } from "../policy-names.js";
+import { FIRST_CHECKED, isCheckedTurn } from "./sampling.js";
 import { checkUnnamed } from "./unnamed.js";
-
-// Checking costs as much as deciding, so only the first 1,000 requests of a gate are checked.
-const FIRST = 1_000;
-
-// After that, all gates of a store check 250 requests in a row out of every 16,000. They check the same requests,
-// because a rarely used second gate must still be compared with the first.
-const IN_A_ROW = 250;
-const OF_EVERY = 16_000;
 
 // The most policy names under which requests are remembered.
 const MOST_NAMES = 1_000;
@@ -24,10 +17,12 @@ type RequestCheck = (request: unknown, key: Key, policy: string) => void;
  */
 export function createRequestCheck(store: object): RequestCheck {
   const ledger = ledgerOf(store);
-  let first = FIRST;
+  let first = FIRST_CHECKED;
 
   return (request, key, policy) => {
-    const isTurn = ledger.counted++ % OF_EVERY < IN_A_ROW;
+    // After its first requests, each gate checks those that the other gates of the store check, because a rarely used
+    // second gate must still be compared with the first.
+    const isTurn = isCheckedTurn(ledger.counted++);
     if (first > 0) first--;
     else if (!isTurn) return;
     checkPolicyName(store, policy);

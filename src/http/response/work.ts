@@ -29,8 +29,8 @@ type Watch = (work: Work, of: unknown) => void;
 export class Work {
   readonly #charge: WorkCharge;
   readonly #actualCost: ((outcome: Outcome) => unknown) | null;
-  // Separate fields. V8 allocated an object literal with the three of them among the old objects. Each response and its
-  // closures then outlived several garbage collections, and a request of Fastify took 1.6 times as long.
+  // Separate fields. V8 allocated an object literal with them among the old objects. Each response and its closures
+  // then outlived several garbage collections, and a request of Fastify took 1.6 times as long.
   #reported: Act<boolean> | null = null;
   #watch: Watch | null = null;
   #of: unknown = null;
