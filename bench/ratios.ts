@@ -37,15 +37,27 @@ export function likelyRatio<T>(own: readonly T[], other: readonly T[], of: (samp
   return { low: rank(low), median: median(ratios), high: rank(high) };
 }
 
-/** Whether a ratio differs from the control's by more than both are uncertain. */
-export function isSeen(own: Likely, control: Likely): boolean {
-  return own.low > control.high || own.high < control.low;
+/** A side beside two equal sides of a peer. */
+export interface Comparison {
+  /** Beside the first of the two. */
+  readonly ratio: Likely;
+  /** The second of the two beside the first: noise. */
+  readonly control: Likely;
+  /** Whether the side differs from both, in the same direction, by more than chance. */
+  readonly isSeen: boolean;
+}
+
+/** Compares a side with `peer` and, turn by turn too, with `again`, which is equal to `peer`. */
+export function compare<T>(own: readonly T[], peer: readonly T[], again: readonly T[], of: (sample: T) => number): Comparison {
+  const [ratio, other] = [likelyRatio(own, peer, of), likelyRatio(own, again, of)];
+  const isSeen = (ratio.low > 1 && other.low > 1) || (ratio.high < 1 && other.high < 1);
+  return { ratio, control: likelyRatio(again, peer, of), isSeen };
 }
 
 /** The value of a goal whose spread also shows the control. */
-export function besideControl(own: Likely, control: Likely): { readonly median: number; readonly spread: string } {
-  const seen = isSeen(own, control) ? "" : ", no difference seen";
-  return { median: own.median, spread: `${textOf(own)}; control ${control.median.toFixed(3)}, ${textOf(control)}${seen}` };
+export function besideControl({ ratio, control, isSeen }: Comparison): { readonly median: number; readonly spread: string } {
+  const seen = isSeen ? "" : ", no difference seen";
+  return { median: ratio.median, spread: `${textOf(ratio)}; control ${control.median.toFixed(3)}, ${textOf(control)}${seen}` };
 }
 
 /** The interval as text. */

@@ -1,5 +1,5 @@
 import { callersOf, inRounds, sample, type Callers, type Sample, type ServerCpu, type Side } from "./measure.js";
-import { besideControl, isSeen, likelyRatio, median, textOf } from "./ratios.js";
+import { besideControl, compare, likelyRatio, median, textOf } from "./ratios.js";
 import { CONTROL, PEER, SLUICE, type Client } from "./redis-sides.js";
 import { goal, quick, show } from "./results.js";
 
@@ -38,10 +38,10 @@ export async function alone(over: string, client: Client, serverCpu: ServerCpu, 
     report(ages === null ? name : `${name} (${ages})`, results);
     const least = wanted[age];
     if (least === undefined) continue;
-    const speed = (side: string) => likelyRatio(of(side), of(PEER), ({ perSecond }) => perSecond);
-    goal(`${over}, 1, ${TITLES[age]}: decisions/s`, besideControl(speed(SLUICE), speed(CONTROL)), { atLeast: least });
-    const late = (side: string) => likelyRatio(of(side), of(CONTROL), ({ p99Ms }) => p99Ms);
-    goal(`${over}, 1, ${TITLES[age]}: p99, beside the control`, besideControl(late(SLUICE), late(PEER)), { atMost: 1.05 });
+    const speed = compare(of(SLUICE), of(PEER), of(CONTROL), ({ perSecond }) => perSecond);
+    goal(`${over}, 1, ${TITLES[age]}: decisions/s`, besideControl(speed), { atLeast: least });
+    const late = compare(of(SLUICE), of(CONTROL), of(PEER), ({ p99Ms }) => p99Ms);
+    goal(`${over}, 1, ${TITLES[age]}: p99, beside the control`, besideControl(late), { atMost: 1.05 });
   }
 }
 
@@ -91,19 +91,18 @@ function freshKeys(prefix: string): (side: string) => Callers {
   };
 }
 
-/** A row for each side: how fast it is beside the peer, and whether that differs from the control. */
+/** A row for each side: how fast it is beside the peer, and whether it differs from both sides of the peer. */
 function report(title: string, results: ReadonlyMap<string, readonly Sample[]>): void {
   const of = (side: string): readonly Sample[] => results.get(side) ?? [];
-  const control = likelyRatio(of(CONTROL), of(PEER), ({ perSecond }) => perSecond);
   const rows = [...results].map(([name, own]) => {
-    const speed = likelyRatio(own, of(PEER), ({ perSecond }) => perSecond);
+    const { ratio: speed, isSeen } = compare(own, of(PEER), of(CONTROL), ({ perSecond }) => perSecond);
     return [
       name,
       {
         "decisions/s": Math.round(median(own.map(({ perSecond }) => perSecond))),
         [`times ${PEER}`]: Number(speed.median.toFixed(3)),
         "95 of 100 runs": textOf(speed),
-        "differs from the control": name === PEER || name === CONTROL ? "" : isSeen(speed, control) ? "yes" : "not seen",
+        "differs from the peer": name === PEER || name === CONTROL ? "" : isSeen ? "yes" : "not seen",
         "p99 beside the control's": Number(likelyRatio(own, of(CONTROL), ({ p99Ms }) => p99Ms).median.toFixed(2)),
         "server µs": Number(median(own.map(({ serverUs }) => serverUs)).toFixed(1)),
       },

@@ -7,7 +7,7 @@
 import { Redis } from "ioredis";
 import { startCluster } from "../test/helpers/own-redis.js";
 import { callersOf, inRounds, printSamples, sample, type Sample } from "./measure.js";
-import { besideControl, likelyRatio } from "./ratios.js";
+import { besideControl, compare } from "./ratios.js";
 import { alone } from "./redis-alone.js";
 import { throughHttp } from "./redis-http.js";
 import { workOf } from "./redis-server.js";
@@ -44,8 +44,8 @@ async function allowed({ name, allowed: sides }: Client, callers: 64 | 512): Pro
   const load = { callers, calls: 20_000, keys: KEYS, expected: true, serverCpu: work.cpu };
   const results = await inRounds(`${name}, cluster, ${callers}`, sides, quick ? 10 : 15, (side) => sample(side, load));
   printSamples(`${name}, cluster of three, ${callers} callers, ${KEYS.count} keys`, results, PEER);
-  const likely = (own: string, of: (sample: Sample) => number) => likelyRatio(results.get(own) ?? [], results.get(PEER) ?? [], of);
-  const against = (of: (sample: Sample) => number) => besideControl(likely(SLUICE, of), likely(CONTROL, of));
+  const side = (one: string): readonly Sample[] => results.get(one) ?? [];
+  const against = (of: (sample: Sample) => number) => besideControl(compare(side(SLUICE), side(PEER), side(CONTROL), of));
   goal(`${name}, cluster, ${callers}: decisions/s`, against(({ perSecond }) => perSecond), { atLeast: wanted[callers] });
   if (callers === 512) goal(`${name}, cluster, ${callers}: client CPU`, against(({ clientUs }) => clientUs), { atMost: 0.2 });
 }

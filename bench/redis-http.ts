@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { inRounds, printSamples, type Sample, type Side } from "./measure.js";
-import { besideControl, likelyRatio, median } from "./ratios.js";
+import { besideControl, compare, median } from "./ratios.js";
 import type { ServerWork } from "./redis-server.js";
 import { goal, quick } from "./results.js";
 import { CONTROL, PEER, SLUICE, type Client } from "./redis-sides.js";
@@ -38,10 +38,10 @@ export async function throughHttp(over: string, client: Client, redis: ServerWor
     printSamples(title, results, PEER);
     const name = `${over}, HTTP, ${connections} connections`;
     const of = (side: string): readonly Sample[] => results.get(side) ?? [];
-    const speed = (side: string) => likelyRatio(of(side), of(PEER), ({ perSecond }) => perSecond);
-    goal(`${name}: requests/s`, besideControl(speed(SLUICE), speed(CONTROL)), { atLeast: connections === 4 ? 0.97 : 1.2 });
-    const late = (side: string) => likelyRatio(of(side), of(CONTROL), ({ p99Ms }) => p99Ms);
-    if (connections === 4) goal(`${name}: p99, beside the control`, besideControl(late(SLUICE), late(PEER)), { atMost: 1.05 });
+    const speed = compare(of(SLUICE), of(PEER), of(CONTROL), ({ perSecond }) => perSecond);
+    goal(`${name}: requests/s`, besideControl(speed), { atLeast: connections === 4 ? 0.97 : 1.2 });
+    const late = compare(of(SLUICE), of(CONTROL), of(PEER), ({ p99Ms }) => p99Ms);
+    if (connections === 4) goal(`${name}: p99, beside the control`, besideControl(late), { atMost: 1.05 });
     console.log(`sluice: ${median(perCall).toFixed(1)} decisions in a call`);
   }
   loader.disconnect();

@@ -7,7 +7,7 @@
  * `--only=callers --beside=<the dist folder of an earlier build>` also compares with that build.
  */
 import { callersOf, inRounds, printSamples, ratio, sample, type Sample } from "./measure.js";
-import { besideControl, likelyRatio } from "./ratios.js";
+import { besideControl, compare, likelyRatio, textOf } from "./ratios.js";
 import { alone } from "./redis-alone.js";
 import { asCallersGrow, asProcessesGrow } from "./redis-growth.js";
 import { throughHttp } from "./redis-http.js";
@@ -49,12 +49,12 @@ async function allowed(client: Client, callers: keyof typeof CALLS): Promise<voi
   const results = await inRounds(title, client.allowed, ROUNDS, (side) => sample(side, load));
   printSamples(title, results, PEER);
 
-  const likely = (own: string, other: string, of: (sample: Sample) => number) => likelyRatio(results.get(own) ?? [], results.get(other) ?? [], of);
-  const against = (of: (sample: Sample) => number) => besideControl(likely(SLUICE, PEER, of), likely(CONTROL, PEER, of));
+  const side = (one: string): readonly Sample[] => results.get(one) ?? [];
+  const against = (of: (sample: Sample) => number) => besideControl(compare(side(SLUICE), side(PEER), side(CONTROL), of));
   const name = `${client.name}, ${callers}`;
   if (results.has(EARLIER)) {
-    const [own, control] = [likely(SLUICE, EARLIER, ({ perSecond }) => perSecond), likely(CONTROL, PEER, ({ perSecond }) => perSecond)];
-    goal(`${name}: decisions/s, beside the earlier build`, besideControl(own, control), { atLeast: 0.97 });
+    const speed = likelyRatio(side(SLUICE), side(EARLIER), ({ perSecond }) => perSecond);
+    goal(`${name}: decisions/s, beside the earlier build`, { median: speed.median, spread: textOf(speed) }, { atLeast: 0.97 });
   }
   const wanted = client.name.startsWith("ioredis") ? { 64: 2.8, 512: 3.2 } : { 64: 2, 512: 3 };
   goal(`${name}: decisions/s`, against(({ perSecond }) => perSecond), { atLeast: wanted[callers] });

@@ -1,6 +1,6 @@
 // How the benchmarks order their sides, and how sure they are of a ratio.
 import { describe, expect, test } from "vitest";
-import { besideControl, isSeen, likelyRatio, orderOf } from "../../bench/ratios.js";
+import { besideControl, compare, likelyRatio, orderOf } from "../../bench/ratios.js";
 
 describe("the order of sides", () => {
   test.each([2, 3, 4, 5, 6])("%i sides: each has each place, and follows each other side, equally often", (count) => {
@@ -41,15 +41,36 @@ describe("the interval of a ratio", () => {
     expect(() => likely([1, 2, 3, 4, 5, 6, 7, 8, 9])).toThrow(new RangeError("Expected at least 10 turns, got 9: fewer have no such interval"));
   });
 
-  test("a goal shows both intervals, and says when they meet", () => {
-    const own = { low: 0.94, median: 0.96, high: 0.98 };
-    expect(besideControl(own, { low: 0.99, median: 1.001, high: 1.02 })).toEqual({ median: 0.96, spread: "0.940 to 0.980; control 1.001, 0.990 to 1.020" });
-    expect(besideControl(own, { low: 0.97, median: 1.001, high: 1.02 }).spread).toBe("0.940 to 0.980; control 1.001, 0.970 to 1.020, no difference seen");
+  test("a goal shows the interval and the control's, and says when no difference is seen", () => {
+    const [ratio, control] = [{ low: 0.94, median: 0.96, high: 0.98 }, { low: 0.99, median: 1.001, high: 1.02 }];
+    expect(besideControl({ ratio, control, isSeen: true })).toEqual({ median: 0.96, spread: "0.940 to 0.980; control 1.001, 0.990 to 1.020" });
+    expect(besideControl({ ratio, control, isSeen: false }).spread).toBe("0.940 to 0.980; control 1.001, 0.990 to 1.020, no difference seen");
   });
 
-  test("two ratios differ when their intervals do not meet", () => {
-    const near = (middle: number) => likely(Array.from({ length: 100 }, (_, i) => middle + (i - 50) / 1_000));
-    expect(isSeen(near(0.96), near(1))).toBe(true);
-    expect(isSeen(near(1.01), near(1))).toBe(false);
+  describe("a difference is seen when a side differs from both equal sides", () => {
+    /** 100 turns that spread by 0.1 around a speed. */
+    const speed = (middle: number): readonly number[] => Array.from({ length: 100 }, (_, turn) => middle + (((turn * 37) % 100) - 49.5) / 1_000);
+    const isSeen = (own: number, peer: number, again: number): boolean => compare(speed(own), speed(peer), speed(again), (value) => value).isSeen;
+
+    test.each([
+      ["slower than both", 0.98, 1, 1, true],
+      ["faster than both", 1.02, 1, 1, true],
+      ["between the two", 1, 1.02, 0.98, false],
+      ["slower than one, and equal to the other", 0.98, 1, 0.98, false],
+      ["equal to both", 1, 1, 1, false],
+    ] as const)("%s", (_, own, peer, again, seen) => {
+      expect(isSeen(own, peer, again)).toBe(seen);
+    });
+
+    test("chance in the turns that all sides share is no difference, and hides none", () => {
+      const slow = (turn: number): number => (turn % 3 === 0 ? 0.5 : 1);
+      const shared = (middle: number): readonly number[] => speed(middle).map((value, turn) => value * slow(turn));
+      expect(compare(shared(0.98), shared(1), shared(1), (value) => value)).toMatchObject({ isSeen: true, control: { low: 1, median: 1, high: 1 } });
+    });
+
+    test("what the turns of one side have alone hides a small difference", () => {
+      const noisy = [...speed(1)].reverse();
+      expect(compare(speed(0.995), noisy, noisy, (value) => value).isSeen).toBe(false);
+    });
   });
 });
