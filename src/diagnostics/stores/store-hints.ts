@@ -26,8 +26,7 @@ export function createStoreHints(timeoutMs: number, nameOf: () => string): Store
 
   return {
     failed(error) {
-      checkStoreFailure(nameOf(), error);
-      if (!isBug(error)) return false;
+      if (checkStoreFailure(nameOf(), error) || !isBug(error)) return false;
       const { name, stack } = error as Error;
       warnOnce(
         "SLUICE_STORE_BUG",

@@ -1,10 +1,10 @@
 // A Redis that no one runs: its clients queue the calls, and only the clients know why. The error of a timeout names it.
 import { Cluster, Redis } from "ioredis";
-import { createClient } from "redis";
-import { createClient as createClient6 } from "redis6";
+import { createClient, createCluster } from "redis";
+import { createClient as createClient6, createCluster as createCluster6 } from "redis6";
 import { createLimiter } from "sluice";
 import { RedisStore, type RedisClient } from "sluice/redis";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { startRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { hearWarnings } from "../../helpers/warned.js";
@@ -90,11 +90,21 @@ describeWith("redis-server", "a client that is connected", () => {
   });
 });
 
-test.each([["redis 5", createClient], ["redis 6", createClient6 as unknown as typeof createClient]])("%s without `connect()` is a warning at the first call, with the cure", async (_, create) => {
-  const warnings = hearWarnings();
-  const limiter = createLimiter({ policy, store: new RedisStore(create({ socket: { ...NOWHERE } }).on("error", quiet) as RedisClient) });
-  await limiter.consume("ann");
-  expect(warnings).toEqual([
-    'SLUICE_REDIS_CONNECT: The store of policy "away" has a client that is not connected: write `await client.connect()` before the first request, and close the client after the last',
-  ]);
+describe("a client of node-redis without `connect()`", () => {
+  const nowhere = { socket: { ...NOWHERE } };
+  const root = { rootNodes: [{ url: `redis://${NOWHERE.host}:${NOWHERE.port}` }] };
+
+  test.each<[string, () => { on(event: "error", listener: () => void): unknown }]>([
+    ["redis 5", () => createClient(nowhere)],
+    ["redis 6", () => createClient6(nowhere)],
+    ["a cluster of redis 5", () => createCluster(root)],
+    ["a cluster of redis 6", () => createCluster6(root)],
+  ])("%s is a warning at the first call, with the cure, and no bug", async (_, create) => {
+    const warnings = hearWarnings();
+    const limiter = createLimiter({ policy, store: new RedisStore(create().on("error", quiet) as RedisClient) });
+    await limiter.consume("ann");
+    expect(warnings).toEqual([
+      'SLUICE_REDIS_CONNECT: The store of policy "away" has a client that is not connected: write `await client.connect()` before the first request, and close the client after the last',
+    ]);
+  });
 });
