@@ -87,7 +87,7 @@ async function decisions(): Promise<void> {
     if (denied) {
       goal(`${name}: beside an allowance`, ratio(of(SLUICE), of(ALLOWED), self), { atMost: 1 });
     } else if (keys !== 1_000) {
-      goal(`${name}: beside a bare Map`, ratio(of(SLUICE), of(FLOOR), self), { atMost: keys === 1 ? 2 : keys === 100_000 ? 1 : 0.45 });
+      goal(`${name}: beside a bare Map`, ratio(of(SLUICE), of(FLOOR), self), { atMost: keys === 1 ? 2 : keys === 100_000 ? 0.6 : 0.45 });
       if (keys <= 100_000) goal(`${name}: ${FLEXIBLE}, times sluice`, ratio(of(FLEXIBLE), of(SLUICE), self), { atLeast: keys === 1 ? 2.2 : 4.2 });
     }
   }

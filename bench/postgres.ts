@@ -59,7 +59,7 @@ const sides: readonly Side[] = [
 ];
 
 try {
-  for (const [callers, calls, atMost] of [[1, 500, 1.5], [10, 2_000, 1], [64, 3_000, 0.3], [256, 5_000, 0.25]] as const) {
+  for (const [callers, calls, atMost] of [[1, 500, 1.4], [10, 2_000, 0.8], [64, 3_000, 0.3], [256, 5_000, 0.25]] as const) {
     const title = `Postgres, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.count} keys, pool of 10`;
     const load = { callers, calls: quick ? calls : calls * 2, keys: KEYS, expected: true, serverCpu: unknown };
     const results = await inRounds(title, sides, ROUNDS, (side) => sample(side, load));
