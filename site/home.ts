@@ -66,7 +66,7 @@ In any period of T seconds, a caller gets at most \`capacity + rate × T\` reque
 
 <ul class="front-figures">
 <li><b>&lt; 1 µs</b> for a decision in memory</li>
-<li><b>2.2 to 6.2 times</b> the decisions of rate-limiter-flexible over Redis, for 512 callers</li>
+<li><b>2.2 to 7 times</b> the decisions of rate-limiter-flexible over Redis, for 512 callers</li>
 <li><b>40 bytes</b> for a caller, and a fixed bound for all</li>
 <li><b>0</b> dependencies</li>
 </ul>
