@@ -3,9 +3,6 @@ import { warnOnce } from "../../warnings/warnings.js";
 // undefined_function and undefined_table, of Postgres.
 const MISSING_SCHEMA: readonly unknown[] = ["42883", "42P01"];
 
-// The errors of node-redis without `connect()`: of its client, whose name is "Error", and of the cluster of version 5.
-const NOT_CONNECTED = /^The client is closed$|of undefined \(reading '(?:master|replicas)'\)$/;
-
 /**
  * Warns at the first failed call of a store that was never set up: its client is not connected, or its table is
  * missing. `store` names it in the message. An outage is told only after several failures, and names no cure.
@@ -13,9 +10,11 @@ const NOT_CONNECTED = /^The client is closed$|of undefined \(reading '(?:master|
  * @returns whether this is such a failure
  */
 export function checkStoreFailure(store: string, error: unknown): boolean {
-  const { message, code } = Object(error) as { readonly message?: unknown; readonly code?: unknown };
+  const { message, code, stack } = Object(error) as Readonly<Record<"message" | "code" | "stack", unknown>>;
   const isMissing = MISSING_SCHEMA.includes(code);
-  const isNotConnected = NOT_CONNECTED.test(String(message));
+  // The errors of node-redis: of its client, whose name is "Error", and of the cluster of version 5.
+  const isNotConnected = message === "The client is closed" ||
+    (/['.](?:master|replicas)'\)$/.test(String(message)) && /@redis[\\/]client/.test(String(stack)));
   if (isNotConnected) {
     warnOnce(
       "SLUICE_REDIS_CONNECT",

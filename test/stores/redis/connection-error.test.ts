@@ -4,6 +4,7 @@ import { createClient, createCluster } from "redis";
 import { createClient as createClient6, createCluster as createCluster6 } from "redis6";
 import { createLimiter } from "sluice";
 import { RedisStore, type RedisClient } from "sluice/redis";
+import { guard } from "sluice/store";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { startRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
@@ -106,5 +107,13 @@ describe("a client of node-redis without `connect()`", () => {
     expect(warnings).toEqual([
       'SLUICE_REDIS_CONNECT: The store of policy "away" has a client that is not connected: write `await client.connect()` before the first request, and close the client after the last',
     ]);
+  });
+
+  test("is not what the same error of another store is, which has a bug", async () => {
+    const warnings = hearWarnings();
+    const nodes: { readonly master: string }[] = [];
+    const consume = async (): Promise<never> => Promise.reject(new Error((nodes[0] as (typeof nodes)[number]).master));
+    await createLimiter({ policy, store: { sync: false, clock: "server", guard: guard(), consume } }).consume("ann");
+    expect(warnings).toEqual([expect.stringMatching(/^SLUICE_STORE_BUG: .*\(reading 'master'\)/)]);
   });
 });
