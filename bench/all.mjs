@@ -9,7 +9,7 @@ const PATIENCE_MS = 300_000;
 /** Waits until the machine is quiet. The load is that of the last minute, so the section before counts for a while. */
 async function untilQuiet() {
   const started = performance.now();
-  while (loadavg()[0] > QUIET && performance.now() - started < PATIENCE_MS) {
+  while (loadavg()[0] >= QUIET && performance.now() - started < PATIENCE_MS) {
     process.stderr.write(`\rwaiting for a load of ${QUIET}, now ${loadavg()[0].toFixed(2)}   `);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
   }

@@ -47,7 +47,7 @@ export interface Comparison {
   readonly isSeen: boolean;
 }
 
-/** Compares a side with `peer` and, turn by turn too, with `again`, which is equal to `peer`. */
+/** Compares a side, turn by turn, with `peer` and with `again`, two equal sides. */
 export function compare<T>(own: readonly T[], peer: readonly T[], again: readonly T[], of: (sample: T) => number): Comparison {
   const [ratio, other] = [likelyRatio(own, peer, of), likelyRatio(own, again, of)];
   const isSeen = (ratio.low > 1 && other.low > 1) || (ratio.high < 1 && other.high < 1);
