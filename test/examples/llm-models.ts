@@ -4,8 +4,11 @@ import type { ModelLimits, UserLimits } from "../../examples/llm/budgets.js";
 
 /** Each bucket is full again by then. */
 export const FULL_MS = 3_000;
-/** Tokens in flight of a process that was ended come back by then, and a sixteenth later. */
-const STALE_MS = 1_600;
+/**
+ * Tokens in flight of a process that was ended come back by then, and a sixteenth later. So do those of a machine that
+ * stands still for as long: then a limit in flight does not hold.
+ */
+const STALE_MS = 4_000;
 
 const limit = (capacity: number): RateOptions => ({ capacity, refill: { tokens: capacity, everyMs: FULL_MS } });
 const rest = (month: number, parallel: number): Pick<UserLimits, "month" | "parallel"> => ({
