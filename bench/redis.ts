@@ -7,7 +7,7 @@
  * `--only=callers --beside=<the dist folder of an earlier build>` also compares with that build.
  */
 import { callersOf, inRounds, printSamples, ratio, sample, type Sample } from "./measure.js";
-import { besideControl, compare, likelyRatio, textOf, type Likely } from "./ratios.js";
+import { besideControl, compare, likelyRatio, textOf } from "./ratios.js";
 import { alone } from "./redis-alone.js";
 import { asCallersGrow, asProcessesGrow } from "./redis-growth.js";
 import { throughHttp } from "./redis-http.js";
@@ -53,8 +53,8 @@ async function allowed(client: Client, callers: keyof typeof CALLS): Promise<voi
   const against = (of: (sample: Sample) => number) => besideControl(compare(side(SLUICE), side(PEER), side(CONTROL), of));
   const name = `${client.name}, ${callers}`;
   if (results.has(EARLIER)) {
-    const [speed, noise] = [[SLUICE, EARLIER], [CONTROL, PEER]].map(([own, other]) =>
-      likelyRatio(side(own as string), side(other as string), ({ perSecond }) => perSecond)) as [Likely, Likely];
+    const speed = likelyRatio(side(SLUICE), side(EARLIER), ({ perSecond }) => perSecond);
+    const noise = likelyRatio(side(CONTROL), side(PEER), ({ perSecond }) => perSecond);
     const spread = `${textOf(speed)}; control ${textOf(noise)}`;
     goal(`${name}: decisions/s, beside the earlier build`, { median: speed.median, spread }, { atLeast: 0.97 });
   }

@@ -47,7 +47,7 @@ async function launch(at: number, argsIn: (dir: string) => readonly string[], re
   const args = [...argsIn(dir), "--port", String(at), "--bind", "127.0.0.1", "--dir", dir];
   const child = spawn(redisProgram(), args, { stdio: ["ignore", "pipe", "pipe"] });
   // Not inherited: a server that outlives its test would keep the output of the whole run open.
-  child.stderr.pipe(process.stderr, { end: false });
+  child.stderr.on("data", (chunk: Buffer) => process.stderr.write(chunk));
   running.add(child);
   const gone = new Promise<void>((resolve) => child.once("exit", () => (running.delete(child), resolve())));
   await new Promise<void>((resolve, reject) => {
