@@ -168,7 +168,7 @@ describe("SLUICE_TRUSTS_EVERY_PROXY", () => {
   test.each(Object.entries(apps))("%s: at the first request whose key is an address, once, with the cure", async (_, serve) => {
     expect(await warned(serve, true)).toEqual([
       'SLUICE_TRUSTS_EVERY_PROXY A key under policy "api" is an address that callers can make up, because the framework trusts every proxy: ' +
-        'name yours, as in `app.set("trust proxy", 1)` of Express or `trustProxy: 1` of Fastify',
+        'name yours, as in `app.set("trust proxy", 1)` of Express or `trustProxy: "10.0.0.0/8"` of Fastify',
     ]);
     expect(await warned(serve, () => true)).toHaveLength(1);
     expect(await warned(serve, true, (ip) => ip)).toHaveLength(1);

@@ -7,6 +7,9 @@ export interface HeaderReader<Request> {
   header(request: Request, name: string): string | readonly string[] | null | undefined;
 }
 
+// Since 5.12.1, Fastify trusts no proxy if it gets a number. A test carries both settings out.
+const PROXY_SETTINGS = 'as in `app.set("trust proxy", 1)` of Express or `trustProxy: "10.0.0.0/8"` of Fastify';
+
 // Checking costs as much as deciding, so only the first 1,000 requests of a gate are checked.
 const CHECKED_REQUESTS = 1_000;
 
@@ -34,7 +37,7 @@ export function createAddressCheck<Request>(reader: HeaderReader<Request>): (req
         warnOnce(
           "SLUICE_KEY_IS_ADDRESS",
           `A key under policy "${policy}" is the address of a proxy, which all callers behind it share: ` +
-            `configure the proxies that your framework trusts`,
+            `name it to your framework, ${PROXY_SETTINGS}`,
         );
       } else if (!HAS_NO_HOST.test(address)) {
         warnOnce(
@@ -50,7 +53,7 @@ function warnOfTrust(policy: string): void {
   warnOnce(
     "SLUICE_TRUSTS_EVERY_PROXY",
     `A key under policy "${policy}" is an address that callers can make up, because the framework trusts every proxy: ` +
-      'name yours, as in `app.set("trust proxy", 1)` of Express or `trustProxy: 1` of Fastify',
+      `name yours, ${PROXY_SETTINGS}`,
   );
 }
 

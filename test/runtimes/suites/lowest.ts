@@ -8,6 +8,8 @@ import type pg from "pg";
 import type * as redis from "redis";
 import { adapterSuite, type AdapterSuiteOptions } from "sluice/testing";
 import { describe, test } from "vitest";
+import { expressTrusting, fastifyTrusting, trustSuite } from "../../advice/trust.js";
+import { trustTexts } from "../../advice/trust-texts.js";
 import { serveExpress } from "../../adapters/rows/express.js";
 import { serveFastify } from "../../adapters/rows/fastify.js";
 import { lacks, serveHono, type HonoParts } from "../../adapters/rows/hono.js";
@@ -26,10 +28,12 @@ function row(name: string, serve: AdapterSuiteOptions["serve"], without: Adapter
 for (const name of ["express4-lowest", "express5-lowest"]) {
   const framework = await load<Default<typeof express>>(name);
   row(name, (setup) => serveExpress(framework.default, setup), nodeLacks);
+  trustSuite(name, "express", expressTrusting(framework.default), trustTexts);
 }
 for (const name of ["fastify4-lowest", "fastify5-lowest"]) {
   const framework = await load<Default<typeof fastify>>(name);
   row(name, (setup) => serveFastify(framework.default, setup), name.startsWith("fastify4") ? { responses: "Fastify 4.10 sends no Response" } : {});
+  trustSuite(name, "fastify", fastifyTrusting(framework.default as never), trustTexts);
 }
 const hono = {
   ...(await load<Pick<HonoParts, "Hono">>("hono-lowest")),

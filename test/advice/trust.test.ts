@@ -1,0 +1,46 @@
+// The newest versions of the lock file. `npm run check:runtimes` does the same on the lowest.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import express from "express";
+import express4 from "express4";
+import fastify from "fastify";
+import fastify4 from "fastify4";
+import { describe, expect, test } from "vitest";
+import { freshSluice } from "../helpers/warned.js";
+import { expressTrusting, fastifyTrusting, nodeTrusting, throughProxies, trustIn, trustSuite } from "./trust.js";
+import { trustTexts } from "./trust-texts.js";
+
+const frameworks = {
+  express: ["express", expressTrusting(express)],
+  "express 4": ["express", expressTrusting(express4)],
+  fastify: ["fastify", fastifyTrusting(fastify as never)],
+  "fastify 4": ["fastify", fastifyTrusting(fastify4 as never)],
+} as const;
+
+describe.each(Object.entries(frameworks))("%s", (name, [framework, serve]) => {
+  trustSuite(name, framework, serve, trustTexts);
+
+  test.each([true, false])("with trust set to %s: a warning, which goes with the setting that it names", async (wrong) => {
+    const { given } = await freshSluice();
+    await throughProxies(serve, wrong, 1);
+    expect(given.map(({ code }) => code)).toEqual([wrong ? "SLUICE_TRUSTS_EVERY_PROXY" : "SLUICE_KEY_IS_ADDRESS"]);
+    const message = given[0]?.message ?? "";
+    const { codes } = await freshSluice();
+    await throughProxies(serve, trustIn(message, framework, 1), 1);
+    expect(codes()).toEqual([]);
+  });
+});
+
+trustSuite("node with proxy-addr", "node", nodeTrusting, { "choosing-a-key.md": trustTexts["choosing-a-key.md"] as string });
+
+test("every setting for proxies stands in a text that is carried out", () => {
+  const files = execFileSync("git", ["ls-files", "README.md", "docs", "examples", "src", "skills"], { encoding: "utf8" }).split("\n");
+  const found = files.filter((file) => {
+    if (!/\.(md|ts)$/.test(file) || file.startsWith("docs/decisions")) return false;
+    return /app\.set\("trust proxy", |trustProxy: ["[\d]/.test(readFileSync(file, "utf8"));
+  });
+  // Its one sample is the setting of choosing-a-key.md again.
+  expect(found).toEqual(["docs/guides/choosing-a-key.md", "docs/guides/warnings.md", "src/diagnostics/requests/addresses.ts"]);
+  const samples = found.flatMap((file) => readFileSync(file, "utf8").match(/app\.set\("trust proxy", [^)]*\)/g) ?? []);
+  expect(new Set(samples)).toEqual(new Set(['app.set("trust proxy", 1)']));
+});
