@@ -33,6 +33,7 @@ const services = [
   "test/stores/memory/many-keys.test.ts",
   "test/testing/{adapter,store}-suite/*.test.ts",
   "test/setup/setup.test.ts",
+  "test/advice/{redis,postgres}-setups.test.ts",
 ];
 
 // The machine decides when a server or a browser starts, answers and fails over, and each of their tests sets a limit to

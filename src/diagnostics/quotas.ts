@@ -39,7 +39,8 @@ export function hintUnlogged(client: QueryClient, table: string, parts: readonly
   };
   client
     .query("SELECT relpersistence = 'u' AS unlogged FROM pg_class WHERE oid = to_regclass($1::text)", [quoted])
-    .then(warn, () => undefined);
+    .then(warn)
+    .catch(() => undefined);
 }
 
 function isProduction(): boolean {

@@ -1,4 +1,4 @@
-import { checkAnswer, type StoreHints } from "#diagnostics";
+import { checkAnswer } from "#diagnostics";
 import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
@@ -6,8 +6,9 @@ import { markNew } from "../port/charged.js";
 import type { AsyncStore, GuardedStore, Store } from "../port/store.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
-import { isClockError, StoreUnavailableError } from "./errors.js";
+import { isClockError, StoreUnavailableError, withCause, type CauseOf } from "./errors.js";
 import type { ServerClock } from "./server-clock.js";
+import type { StoreWarnings } from "./store-warnings.js";
 
 /** The objects that the calls of one limiter share. All but `store` and `decideWithout` belong to the guard. */
 export interface CallSetup {
@@ -15,11 +16,10 @@ export interface CallSetup {
   readonly breaker: CircuitBreaker;
   readonly deadlines: Deadlines;
   readonly serverClock: ServerClock;
-  readonly hints: StoreHints;
-  /**
-   * Returns the error with which the store's connection failed; undefined while it is connected, or when it is unknown.
-   */
-  readonly causeOf: () => unknown;
+  readonly warnings: StoreWarnings;
+  /** Reports a failed call, for warnings. */
+  readonly tellFailure: (error: unknown) => void;
+  readonly causeOf: CauseOf;
   readonly start: StartConsume;
   readonly store: Store;
   readonly decideWithout: GuardedStore["decideWithout"];
@@ -81,10 +81,10 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 
   resolve(answer: T): void {
-    const { breaker, deadlines, hints } = this.setup;
+    const { breaker, deadlines, warnings } = this.setup;
     if (!deadlines.end(this)) {
       this.late(answer);
-      return hints.late(this.since, deadlines.stalledAt, breaker.successes);
+      return warnings.hints.late(this.since, deadlines.stalledAt, breaker.successes);
     }
     breaker.succeeded(this);
     this.answered(answer);
@@ -92,7 +92,7 @@ abstract class Call<T> implements Deadline, BreakerCall {
 
   reject(error: unknown): void {
     if (!this.setup.deadlines.end(this)) return;
-    if (!isClockError(error)) return this.#fail(error);
+    if (!isClockError(error)) return this.#fail(withCause(error, this.setup.causeOf));
     // The store works; this process's clock does not.
     this.setup.breaker.succeeded(this);
     this.failed(error);
@@ -100,9 +100,8 @@ abstract class Call<T> implements Deadline, BreakerCall {
 
   expire(): void {
     const { timeoutMs, causeOf } = this.setup;
-    const cause = causeOf();
     const message = `The store did not answer within ${timeoutMs} ms`;
-    this.#fail(new StoreUnavailableError("ERR_STORE_TIMEOUT", message, cause === undefined ? undefined : { cause }));
+    this.#fail(withCause(new StoreUnavailableError("ERR_STORE_TIMEOUT", message), causeOf));
   }
 
   /** Takes the answer of a promise. */
@@ -121,7 +120,7 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 
   #fail(error: unknown): void {
-    this.setup.hints.failed(error);
+    this.setup.tellFailure(error);
     this.setup.breaker.failed(error, this);
     this.failed(error);
   }

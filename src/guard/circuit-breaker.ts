@@ -83,6 +83,9 @@ export const STEADY: BreakerState = {
   isSteady: true, inARow: 0, common: [], successes: 0, circuits: new Map(), lastProbed: [], reported: null,
 };
 
+// Not steady, so that the first answer counts: a store without one has never worked.
+const UNTRIED: BreakerState = { ...STEADY, isSteady: false };
+
 /**
  * Counts failures in a row, and decides whether a call is sent to the store.
  *
@@ -101,7 +104,7 @@ export const STEADY: BreakerState = {
 export class CircuitBreaker {
   readonly #settings: BreakerSettings;
   readonly #onChange: OnChange;
-  #state = STEADY;
+  #state = UNTRIED;
 
   constructor(settings: GuardSettings["breaker"], onChange: OnChange) {
     this.#settings = settings === false ? ASK_ALWAYS : { ...settings, asksAlways: false };
@@ -118,7 +121,7 @@ export class CircuitBreaker {
     return null;
   }
 
-  /** Counts on when the store answers in time after a failure. */
+  /** 0 until the store has answered. Counts on when it answers in time after a failure. */
   get successes(): number {
     return this.#state.successes;
   }

@@ -154,7 +154,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 // Timers of a loop that is not blocked fire up to two milliseconds late, or a fraction of one early.
 const LATE_MS = 5;
 
-function startTimer(then: () => void, ms: number): unknown {
+/** Calls `then` after `ms`. Does not keep the process alive. */
+export function startTimer(then: () => void, ms: number): unknown {
   const timer: unknown = setTimeout(then, Math.min(Math.max(1, Math.ceil(ms)), LONGEST_TIMER_MS));
   // A number in browsers, an object elsewhere.
   (timer as { unref?(): void }).unref?.();

@@ -20,3 +20,15 @@ export class StoreUnavailableError extends SluiceError<StoreUnavailableCode> {
 export function isClockError(error: unknown): boolean {
   return (Object(error) as { readonly code?: unknown }).code === "ERR_STORE_CLOCK";
 }
+
+/** What `causeOf` of `GuardedClient` returns. */
+export type CauseOf = (error: unknown) => unknown;
+
+/** Adds the cause that the client knows to its own error, such as "Connection is closed". */
+export function withCause(error: unknown, causeOf: CauseOf): unknown {
+  if (!(error instanceof Error) || error.cause !== undefined || !Object.isExtensible(error)) return error;
+  const cause = causeOf(error) ?? error;
+  // As the constructor sets it: not among the members that are listed.
+  if (cause !== error) Object.defineProperty(error, "cause", { value: cause, writable: true, configurable: true });
+  return error;
+}

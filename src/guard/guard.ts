@@ -11,7 +11,7 @@ import type {
 import { ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
 import { createDeadlines, type Deadlines } from "./deadlines.js";
-import { StoreUnavailableError } from "./errors.js";
+import { StoreUnavailableError, type CauseOf } from "./errors.js";
 import { Fallback } from "./fallback.js";
 import { guardSettingsOf } from "./options.js";
 import { ServerClock } from "./server-clock.js";
@@ -21,8 +21,12 @@ import { StoreWarnings } from "./store-warnings.js";
 export interface GuardedClient {
   /** Sends a `consume` without a promise, and reports the outcome. Default: `store.consume`. */
   readonly start?: StartConsume | undefined;
-  /** Returns the error with which the connection failed; undefined while it is connected. The cause of a timeout. */
-  readonly causeOf?: (() => unknown) | undefined;
+  /**
+   * Returns the error with which the client's connection failed: the cause of a timeout, or of the client's own error.
+   * Null while the client is not connected and does not know why yet. Undefined while it is connected, when it never
+   * tells, and for an error that the server sent.
+   */
+  readonly causeOf?: ((error: unknown) => unknown) | undefined;
 }
 
 /**
@@ -64,7 +68,7 @@ class StoreGuard implements Guard {
   constructor(settings: GuardSettings, client: GuardedClient) {
     this.#settings = settings;
     this.#client = client;
-    this.#warnings = new StoreWarnings(settings);
+    this.#warnings = new StoreWarnings(settings, client.causeOf ?? neverKnown);
     this.#breaker = new CircuitBreaker(settings.breaker, (state, error) => this.#tell(state, error));
     this.#deadlines = createDeadlines(settings.timeoutMs);
   }
@@ -90,15 +94,22 @@ class StoreGuard implements Guard {
 
   #setupOf(store: Store, { onStoreError, makeLocal }: GuardSetup): CallSetup {
     const { timeoutMs, sharedBy } = this.#settings;
-    const { start = startWithPromise, causeOf = () => undefined } = this.#client;
+    const { start = startWithPromise, causeOf = neverKnown } = this.#client;
     const fallback = (this.#fallback ??= new Fallback(
       sharedBy, store.clock === "server" ? monotonicClock : store.clock, makeLocal,
     ));
     this.#serverClock ??= new ServerClock(store.clock);
     return {
       timeoutMs, breaker: this.#breaker, deadlines: this.#deadlines, serverClock: this.#serverClock,
-      hints: this.#warnings.hints, start, causeOf, store,
-      decideWithout: (policy, key, costs, error) => markNew(fallback.decide(policy, key, costs, error, onStoreError), store),
+      warnings: this.#warnings, start, causeOf, store,
+      tellFailure: (error) => this.#warnings.failed(error, this.#breaker.successes),
+      decideWithout: (policy, key, costs, error) => {
+        const decision = fallback.decide(policy, key, costs, error, onStoreError);
+        if (decision.reason === "store_unavailable" && this.#observers.size === 0) {
+          this.#warnings.refused(error, this.#breaker.successes);
+        }
+        return markNew(decision, store);
+      },
     };
   }
 
@@ -111,9 +122,11 @@ class StoreGuard implements Guard {
   #tell(state: "unavailable" | "available", error: unknown): void {
     let isHeard = false;
     for (const [observer, store] of this.#observers) if (observer.storeChanged(store, state, error)) isHeard = true;
-    if (state === "unavailable" && !isHeard) this.#warnings.unavailable(error);
+    if (state === "unavailable" && !isHeard) this.#warnings.unavailable(error, this.#breaker.successes);
   }
 }
+
+const neverKnown: CauseOf = () => undefined;
 
 const startWithPromise: StartConsume = (store, policy, key, costs, call) => call.follow(store.consume(policy, key, costs));
 
@@ -136,7 +149,7 @@ function answeringLater(store: AsyncStore, calls: CallSetup): Calls {
   };
 }
 
-function answeringNow(store: SyncStore, { breaker, hints, decideWithout }: CallSetup): Calls {
+function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout }: CallSetup): Calls {
   const call = <T>(buckets: readonly string[], make: () => T): T => {
     const made: BreakerCall = { isProbe: false, bucketIds: () => buckets };
     // Asked in any case, since it answers at once.
@@ -148,7 +161,7 @@ function answeringNow(store: SyncStore, { breaker, hints, decideWithout }: CallS
     } catch (error) {
       // A clock that is not finite is misuse, not an outage.
       if (store.clock !== "server") readClock(store.clock);
-      hints.failed(error);
+      tellFailure(error);
       breaker.failed(error, made);
       throw error;
     }

@@ -2,12 +2,19 @@ import { createStoreHints, type StoreHints } from "#diagnostics";
 import type { GuardSettings, OnStoreError } from "../port/guard-options.js";
 import { lineOf } from "../warnings/line-of.js";
 import { warn } from "../warnings/warnings.js";
+import { startTimer } from "./deadlines.js";
+import { sharesWork } from "../platform.js";
+import { withCause, type CauseOf } from "./errors.js";
+
+// A client that lost its server tries again within this time, and then knows why.
+const CAUSE_AFTER_MS = 250;
 
 const DEFAULT_SHARE = ", the default: set it to the number of your processes";
 
 /** Gives the process warnings about one store. */
 export class StoreWarnings {
   readonly hints: StoreHints;
+  readonly #causeOf: CauseOf;
   readonly #sharedBy: number;
   readonly #isDefaultShare: boolean;
   /** The values of `onStoreError` of the limiters over the store. */
@@ -15,8 +22,11 @@ export class StoreWarnings {
   #name = "The store";
   /** Whether the first outage was told. */
   #isTold = false;
+  /** How often the store had answered when a failure was told. Null before. */
+  #toldAfter: number | null = null;
 
-  constructor({ timeoutMs, sharedBy, isDefaultShare }: GuardSettings) {
+  constructor({ timeoutMs, sharedBy, isDefaultShare }: GuardSettings, causeOf: CauseOf) {
+    this.#causeOf = causeOf;
     this.#sharedBy = sharedBy;
     this.#isDefaultShare = isDefaultShare;
     this.hints = createStoreHints(timeoutMs, () => this.#name);
@@ -28,10 +38,39 @@ export class StoreWarnings {
     this.#choices.add(onStoreError);
   }
 
+  /** A call failed. Speaks at once if the store has never answered: its circuit opens only after several failures. */
+  failed(error: unknown, successes: number): void {
+    if (this.hints.failed(error)) this.#toldAfter ??= successes;
+    else if (successes === 0) this.#tellEarly("has not answered yet", error, successes);
+  }
+
+  /** A caller is refused because a call failed, and there is no observer. Speaks if nothing was told. */
+  refused(error: unknown, successes: number): void {
+    this.#tellEarly("failed", error, successes);
+  }
+
   /** The store became unavailable with `error`, and no observer listens. */
-  unavailable(error: unknown): void {
+  unavailable(error: unknown, successes: number): void {
     if (this.#isTold || this.hints.failed(error)) return;
     this.#isTold = true;
+    if (this.#toldAfter !== successes) this.#tell("is unavailable", error, successes);
+  }
+
+  #tellEarly(what: string, error: unknown, successes: number): void {
+    if (this.#toldAfter === null) this.#tell(what, error, successes);
+  }
+
+  #tell(what: string, error: unknown, successes: number): void {
+    this.#toldAfter = successes;
+    const isUnknown = this.#causeOf(error) === null && sharesWork();
+    if (!isUnknown) return this.#say(what, error);
+    startTimer(() => {
+      withCause(error, this.#causeOf);
+      if (!this.hints.failed(error)) this.#say(what, error);
+    }, CAUSE_AFTER_MS);
+  }
+
+  #say(what: string, error: unknown): void {
     const share = this.#sharedBy === 1 ? "each limit in full" : `1/${this.#sharedBy} of each limit`;
     const meanwhile: Record<OnStoreError, string> = {
       local: `this process grants ${share} by itself (\`sharedBy: ` +
@@ -44,7 +83,7 @@ export class StoreWarnings {
     const texts = choices.map((choice) => (isOne ? "" : `with \`onStoreError: "${choice}"\` `) + meanwhile[choice]);
     warn(
       "SLUICE_STORE_UNAVAILABLE",
-      `${this.#name} is unavailable: ${lineOf(error)}. Until it answers, ${texts.join(", ")}. ` +
+      `${this.#name} ${what}: ${lineOf(error)}. Until it answers, ${texts.join(", ")}. ` +
         "Pass `observe` to be told of each outage.",
     );
   }

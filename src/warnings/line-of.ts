@@ -3,20 +3,23 @@ type ErrorMembers = Readonly<Partial<Record<"name" | "message" | "code" | "cause
 // An error is rarely wrapped more often, and a chain of causes can be a circle.
 const MOST_CAUSES = 3;
 
+/** An error and its causes, the first three. */
+export function withCauses(error: unknown): readonly unknown[] {
+  const all = [error];
+  for (let cause = causeOf(error); cause !== undefined && all.length < MOST_CAUSES; cause = causeOf(cause)) all.push(cause);
+  return all;
+}
+
 /**
  * The messages of an error and of its causes, in one line: "The store did not answer within 100 ms: connect
  * ECONNREFUSED".
  */
 export function lineOf(error: unknown): string {
   const texts: string[] = [];
-  let each = error;
-  for (let depth = 0; depth < MOST_CAUSES; depth++) {
+  for (const each of withCauses(error)) {
     const { name, message, code } = Object(each) as ErrorMembers;
-    const cause = causeOf(each);
     // An error of several addresses has a code and no message.
-    if (message || cause === undefined) texts.push(String(message || code || name || each).replace(/\.$/, ""));
-    if (cause === undefined) break;
-    each = cause;
+    if (message || causeOf(each) === undefined) texts.push(String(message || code || name || each).replace(/\.$/, ""));
   }
   const line = texts.filter((text, i) => texts.indexOf(text) === i).join(": ");
   return line.replace(/[\0-\x1F\x7F-\x9F]+/g, " ").slice(0, 200); // oxlint-disable-line no-control-regex

@@ -77,6 +77,7 @@ describe("ten limiters over one store", () => {
 describe("SLUICE_STORE_UNAVAILABLE", () => {
   const fail = async (store: UnsteadyStore, create: typeof createLimiter, ...choices: readonly OnStoreError[]) => {
     const limiters = choices.map((onStoreError, i) => create({ policy: { name: `of-${i}`, capacity: 10, refill: perSecond(1) }, store, onStoreError }));
+    await limiters[0]?.consume("ann");
     store.health = "down";
     for (let i = 0; i < 6; i++) await limiters[0]?.consume(`caller ${i}`);
   };

@@ -30,17 +30,18 @@ async function open(guarded: GuardOptions = {}, options: Partial<LimiterOptions<
 
 describe("SLUICE_STORE_UNAVAILABLE", () => {
   test.each([
-    ["local", "this process grants 1/2 of each limit by itself (`sharedBy: 2`, the default: set it to the number of your processes)"],
-    ["allow", "every request is allowed"],
-    ["unavailable", "every request is refused"],
-  ] as const)('says what the limiter does meanwhile: "%s"', async (onStoreError, meanwhile) => {
+    ["local", "is unavailable", "this process grants 1/2 of each limit by itself (`sharedBy: 2`, the default: set it to the number of your processes)"],
+    ["allow", "is unavailable", "every request is allowed"],
+    ["unavailable", "failed", "every request is refused"],
+  ] as const)('says what the limiter does meanwhile: "%s"', async (onStoreError, what, meanwhile) => {
     const { store, ask, given } = await open({}, { onStoreError });
+    await ask();
     store.health = "down";
     await ask(5);
     expect(given).toMatchObject([
       {
         code: "SLUICE_STORE_UNAVAILABLE",
-        message: `The store of policy "api" is unavailable: connection lost. Until it answers, ${meanwhile}. Pass \`observe\` to be told of each outage.`,
+        message: `The store of policy "api" ${what}: connection lost. Until it answers, ${meanwhile}. Pass \`observe\` to be told of each outage.`,
         detail: expect.stringContaining("warnings.md#sluice_store_unavailable") as string,
       },
     ]);
@@ -63,6 +64,7 @@ describe("SLUICE_STORE_UNAVAILABLE", () => {
     const observe = sluice.createObserver((event) => void (event.type === "store" && states.push(event.state)));
     const store = new UnsteadyStore(() => 0);
     const limiter = sluice.createLimiter({ policy, store, observe });
+    await limiter.consume("ann");
     store.health = "down";
     for (let i = 0; i < 6; i++) await limiter.consume(`caller ${i}`);
     expect([states, sluice.codes()]).toEqual([["unavailable"], []]);
@@ -70,10 +72,61 @@ describe("SLUICE_STORE_UNAVAILABLE", () => {
 
   test("is one line, whatever the error says", async () => {
     const { store, ask, given } = await open();
+    await ask();
     store.health = "down";
     store.error = new Error(`first\nsecond\x1b[2J ${"x".repeat(1_000)}`);
     await ask(5);
     expect(given[0]?.message).toMatch(/unavailable: first second \[2J x{1,200}\. Until/);
+  });
+
+  test.each([
+    ["local", "down"],
+    ["allow", "down"],
+    ["unavailable", "down"],
+    ["local", "held"],
+  ] as const)("speaks at the first failure of a store that has never answered: %s, %s", async (onStoreError, health) => {
+    const { store, limiter, given } = await open({}, { onStoreError });
+    store.health = health;
+    const asked = limiter.consume("ann");
+    await pass(200);
+    await asked;
+    expect(given).toMatchObject([{ code: "SLUICE_STORE_UNAVAILABLE", message: expect.stringContaining('The store of policy "api" has not answered yet: ') as string }]);
+    for (let i = 0; i < 20; i++) {
+      const again = limiter.consume(`caller ${i}`);
+      await pass(200);
+      await again;
+    }
+    expect(given).toHaveLength(1);
+  });
+
+  test("speaks at the first failure of another verb, too", async () => {
+    const { store, limiter, codes } = await open();
+    store.health = "down";
+    await expect(limiter.peek("ann")).rejects.toThrow();
+    expect(codes()).toEqual(["SLUICE_STORE_UNAVAILABLE"]);
+  });
+
+  test("speaks before the first refusal that is due to a failure, and not for a call that was let through", async () => {
+    const { store, limiter, given } = await open({}, { policy: { ...policy, capacity: 2 } });
+    await limiter.consume("ann");
+    store.health = "down";
+    expect(await limiter.consume("ann")).toMatchObject({ allowed: true, degraded: true });
+    expect(given).toEqual([]);
+    expect(await limiter.consume("ann")).toMatchObject({ allowed: false, reason: "store_unavailable" });
+    expect(given).toMatchObject([{ message: expect.stringContaining('The store of policy "api" failed: connection lost. Until it answers, ') as string }]);
+    expect(await limiter.consume("ann")).toMatchObject({ allowed: false });
+    expect(given).toHaveLength(1);
+  });
+
+  test("of a first failure does not use up the warning of a later outage", async () => {
+    const { store, ask, given } = await open();
+    store.health = "down";
+    await ask();
+    store.health = "up";
+    await ask();
+    store.health = "down";
+    await ask(6);
+    expect(given.map(({ message }) => /api" (.*?):/.exec(message)?.[1])).toEqual(["has not answered yet", "is unavailable"]);
   });
 
   test.each([
@@ -82,6 +135,7 @@ describe("SLUICE_STORE_UNAVAILABLE", () => {
     ["nothing", undefined, "undefined"],
   ])("names %s", async (_, error, named) => {
     const { store, ask, given } = await open();
+    await ask();
     store.health = "down";
     store.error = error;
     await ask(5);

@@ -26,13 +26,7 @@ function postgresFault(client: unknown): readonly [got: string, cure: string] | 
   if (typeof client === "string") return ["a string", POOL];
   const of = (client ?? {}) as PostgresMembers;
   if (typeof of.then === "function") return ["a promise", "Write `await` before it"];
-  if (typeof of.unsafe === "function") {
-    return [
-      "the function of `postgres`",
-      "Wrap it: `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }`",
-    ];
-  }
-  if (typeof client === "function") return ["a function", POOL];
+  if (typeof client === "function") return functionFault(client);
   if (typeof of.$client?.query === "function") return ["a Drizzle database", "Pass `db.$client`"];
   if (of.$pool !== undefined) return ["a pg-promise database", "Pass `db.$pool`"];
   // TypeORM resolves to an array of rows without `rows`, and Sequelize takes options instead of values.
@@ -40,5 +34,16 @@ function postgresFault(client: unknown): readonly [got: string, cure: string] | 
   if (of.ended === true) return ["a pool that has ended", "Pass an open one"];
   return typeof of.query === "function" ? undefined : [show(client), POOL];
 }
+
+// A plain function is a client by itself. One with members is a client's own, called in another way.
+function functionFault(client: object): readonly [got: string, cure: string] | undefined {
+  const { query, unsafe } = client as PostgresMembers;
+  if (typeof query === "function") return ["the function of Neon", arrow("query")];
+  if (typeof unsafe === "function") return ["a function with `unsafe`, such as that of `postgres` or Bun", arrow("unsafe")];
+  const isPlain = Object.keys(client).length === 0 && !/^class\b/.test(`${client as unknown as string}`);
+  return isPlain ? undefined : ["a function", POOL];
+}
+
+const arrow = (method: string): string => `Write \`new PostgresStore((text, values) => sql.${method}(text, values))\``;
 
 const POOL = "Pass a `pg` pool: `new Pool({ connectionString })`";

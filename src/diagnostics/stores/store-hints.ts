@@ -1,14 +1,17 @@
 import { monotonicClock } from "../../core/clock.js";
 import { lineOf } from "../../warnings/line-of.js";
 import { warnOnce } from "../../warnings/warnings.js";
-import { checkStoreFailure } from "./store-failure.js";
+import { createSetupCheck } from "./store-failure.js";
 
 // One late answer, or the answers of one pause of the server, say nothing about the timeout.
 const MANY_LATE = 5;
 
 /** What looks like an outage of a store and is a mistake in a program, or in the numbers of its guard. */
 export interface StoreHints {
-  /** A call failed with `error`. Warns of an error that only a bug can cause, and returns whether it is one. */
+  /**
+   * A call failed with `error`. Warns of an error that only a bug or a wrong setting can cause, and returns whether it
+   * is one.
+   */
   failed(error: unknown): boolean;
   /**
    * The answer to a call that was sent at `since` came after the timeout. `stalledAt` is when the event loop was last
@@ -23,10 +26,12 @@ export function createStoreHints(timeoutMs: number, nameOf: () => string): Store
   let lateMs: number[] = [];
   let lastLate = -Infinity;
   let lastSuccesses = 0;
+  const isSetupFailure = createSetupCheck(nameOf);
 
   return {
     failed(error) {
-      if (checkStoreFailure(nameOf(), error) || !isBug(error)) return false;
+      if (isSetupFailure(error)) return true;
+      if (!isBug(error)) return false;
       const { name, stack } = error as Error;
       warnOnce(
         "SLUICE_STORE_BUG",

@@ -15,18 +15,19 @@ import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
 import { checkCharges, checkCosts } from "../shared/charges.js";
 import { DenyCache } from "../shared/deny-cache.js";
+import { checkedClient, notConnected, type PostgresClient, type PostgresQuery } from "./client.js";
 import { decideBatch, notSent, type QueuedDecision, type StatementResult } from "./batch.js";
 import { Grants } from "./grants.js";
 import { makePart, readRows, rowName, statementOf, writeValues, type Operation } from "./protocol.js";
 import { migrateTable } from "./migrate.js";
 import { KeyQueue, type QueueTurn } from "./key-queue.js";
-import { namedStatement, Statements, type NamedStatement, type PostgresClient } from "./statements.js";
+import { namedStatement, Statements, type NamedStatement } from "./statements.js";
 import { sharesWork } from "../../platform.js";
 import type { PartDates, Snapshot, StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
 export { postgresSchema, type PostgresSchemaOptions } from "./schema.js";
-export type { PostgresClient } from "./statements.js";
+export type { PostgresClient, PostgresQuery } from "./client.js";
 
 /** The options of a {@link PostgresStore}. */
 export interface PostgresStoreOptions extends GuardOptions {
@@ -51,10 +52,10 @@ export interface PostgresStoreOptions extends GuardOptions {
 /**
  * Keeps buckets in Postgres 13 or later. One statement decides, atomically and by the server's clock.
  *
- * Works with a `pg` pool, PGlite, or any object with `query(text, values)`. Create the table with {@link migrate}, or
- * with {@link postgresSchema} and your own migration tool. No clean-up job is needed: inserts delete full rows, a few
- * at a time. Pass a pool. A client inside a transaction would block other calls for its buckets until the transaction
- * ends.
+ * Works with a `pg` pool, PGlite, or any object with `query(text, values)`. Any other client works by one function: see
+ * {@link PostgresQuery}. Create the table with {@link migrate}, or with {@link postgresSchema} and your own migration
+ * tool. No clean-up job is needed: inserts delete full rows, a few at a time. Pass a pool. A client inside a
+ * transaction would block other calls for its buckets until the transaction ends.
  * @example
  * const store = new PostgresStore(pool);
  * await store.migrate();
@@ -76,24 +77,27 @@ export class PostgresStore implements AsyncStore {
   readonly #queue = new KeyQueue<QueuedDecision>(({ reject }) => reject(notSent()));
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
-  constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
+  constructor(client: PostgresClient | PostgresQuery, options: PostgresStoreOptions = {}) {
     const own = ownMembers(options);
     const { table = "sluice", denyCacheMs = 1_000, prepare, clock } = own;
     checkPostgresSetup(client, options);
-    this.guard = guard(guardOptionsOf(own));
+    this.guard = guard(guardOptionsOf(own), { causeOf: () => notConnected(client) });
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
-    this.#client = client;
+    this.#client = checkedClient(client);
     this.#table = table;
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
     this.#statement = namedStatement(statementOf(table));
-    this.#statements = new Statements(client, prepare);
+    this.#statements = new Statements(this.#client, prepare);
     this.#grants = sharesWork() ? new Grants(this.#statements, table, () => this.#readNow()) : null;
   }
 
   /**
    * Creates the table and the functions, or updates the functions. Run it at every start; several processes may run it
    * at once. When everything is up to date it changes nothing, and the role needs no right to create.
+   *
+   * Rejects with a StoreUnavailableError if Postgres does not answer within 10 seconds, and with a TypeError for a
+   * client that is not connected or that resolves to something without rows.
    */
   async migrate(): Promise<void> {
     await migrateTable(this.#client, this.#table);

@@ -1,11 +1,6 @@
 import { sha256 } from "../shared/sha256.js";
+import { rowsOf, type PostgresClient } from "./client.js";
 import { warnOnce } from "../../warnings/warnings.js";
-
-/** The method that the store calls. A `pg` pool has it, and so has PGlite. */
-export interface PostgresClient {
-  /** Runs one statement with the values of `$1`, `$2`, … and resolves to its rows. */
-  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
-}
 
 /** One of the few statements of a store, and the name under which a connection prepares it. */
 export interface NamedStatement {
@@ -43,7 +38,7 @@ export class Statements {
   async rows({ name, text }: NamedStatement, values: unknown[]): Promise<unknown[]> {
     if (this.#isNaming) {
       try {
-        return (await (this.#client as unknown as NamingClient).query({ name, text, values })).rows;
+        return rowsOf(await (this.#client as unknown as NamingClient).query({ name, text, values }));
       } catch (error) {
         if (!LOST_NAME.has(sqlStateOf(error))) throw error;
         this.#isNaming = false;
@@ -55,7 +50,7 @@ export class Statements {
         );
       }
     }
-    return (await this.#client.query(text, values)).rows;
+    return rowsOf(await this.#client.query(text, values));
   }
 }
 

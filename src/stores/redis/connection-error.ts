@@ -1,3 +1,4 @@
+import type { CauseOf } from "../../guard/errors.js";
 import { builtin } from "../../platform.js";
 
 /** The members of clients that tell about their connection. Each client has some of them. */
@@ -8,27 +9,31 @@ interface ConnectionMembers {
   readonly stream?: { readonly errored?: unknown } | null;
   /** node-redis. */
   readonly isReady?: unknown;
-  on?(event: symbol, listener: (error: unknown) => void): unknown;
+  on?(event: symbol | string, listener: (error: unknown) => void): unknown;
 }
 
-/** The last error of each client. One listener for a client, however many stores it has. */
+/** The last error of each client. Two listeners for a client, however many stores it has. */
 const reported = new WeakMap<object, { error: unknown }>();
 
+// A server's answer begins with a code, such as READONLY. The texts of clients do not.
+const IS_ANSWER = /^[A-Z][A-Z\d]+ /;
+
 /**
- * Returns a function that returns the error with which the client's connection last failed. Undefined while the client
- * is connected, or does not say.
- *
- * A client without a server queues its calls, so a call ends with the timeout. Only the client knows of ECONNREFUSED.
+ * Returns the guard's `causeOf` for a client. A client without a server queues its calls, so a call ends with the
+ * timeout, or with an error such as "Reached the max retries per request limit". Only the client knows of ECONNREFUSED.
  */
-export function connectionErrorOf(client: object): () => unknown {
+export function connectionErrorOf(client: object): CauseOf {
   const members = client as ConnectionMembers;
   const last = reported.get(client) ?? hearErrorsOf(members);
   reported.set(client, last);
-  return () => {
-    if (members.status === "ready" || members.isReady === true) last.error = undefined;
+  return (error) => {
+    const { status, isReady, stream } = members;
+    if (status === "ready" || isReady === true) last.error = undefined;
     // ioredis without a listener emits no event. Its next socket has no error yet, so the last one is remembered.
-    else last.error = members.stream?.errored ?? last.error;
-    return last.error;
+    else last.error = stream?.errored ?? last.error;
+    if (IS_ANSWER.test(String((error as Error).message))) return undefined;
+    const isAway = (status !== undefined && status !== "ready") || isReady === false;
+    return last.error ?? (isAway ? null : undefined);
   };
 }
 
@@ -36,6 +41,9 @@ function hearErrorsOf(client: ConnectionMembers): { error: unknown } {
   const last: { error: unknown } = { error: undefined };
   // A listener of `errorMonitor` is no handler, so a client without another listener behaves as before.
   const errorMonitor = builtin<{ readonly errorMonitor?: symbol }>("node:events")?.errorMonitor;
-  if (errorMonitor !== undefined && typeof client.on === "function") client.on(errorMonitor, (error) => (last.error = error));
+  if (errorMonitor === undefined || typeof client.on !== "function") return last;
+  client.on(errorMonitor, (error) => (last.error = error));
+  // What ended an earlier connection says nothing about the next failure.
+  client.on("ready", () => (last.error = undefined));
   return last;
 }

@@ -8,6 +8,9 @@ import type pg from "pg";
 import type * as redis from "redis";
 import { adapterSuite, type AdapterSuiteOptions } from "sluice/testing";
 import { describe, test } from "vitest";
+import { postgresSetupSuite } from "../../advice/postgres-setups.js";
+import { ioredisAdvised, nodeRedisAdvised } from "../../advice/redis-clients.js";
+import { redisSetupSuite } from "../../advice/redis-setups.js";
 import { expressTrusting, fastifyTrusting, trustSuite } from "../../advice/trust.js";
 import { trustTexts } from "../../advice/trust-texts.js";
 import { serveExpress } from "../../adapters/rows/express.js";
@@ -44,14 +47,16 @@ const server = await load<{ readonly createAdaptorServer: typeof createAdaptorSe
 row("hono-lowest", (setup) => serveHono(setup, hono, server.createAdaptorServer), lacks);
 
 for (const name of ["ioredis5-lowest", "ioredis6-lowest", "iovalkey-lowest"]) {
-  const { Redis } = await load<typeof Ioredis>(name);
+  const { Redis, Cluster } = await load<typeof Ioredis>(name);
+  redisSetupSuite(ioredisAdvised(name, { Redis, Cluster }));
   overRedis(name, () => {
     const client = new Redis(redisUrl());
     return { client, close: () => client.disconnect() };
   });
 }
 for (const name of ["redis5-lowest", "redis6-lowest"]) {
-  const { createClient } = await load<typeof redis>(name);
+  const { createClient, createCluster, createSentinel } = await load<typeof redis>(name);
+  redisSetupSuite(nodeRedisAdvised(name, { createClient, createCluster, createSentinel }));
   overRedis(name, async () => {
     const client = createClient({ url: redisUrl() }).on("error", () => undefined);
     await client.connect();
@@ -62,3 +67,4 @@ const { Redis: UpstashLowest } = await load<{ readonly Redis: typeof Upstash }>(
 overUpstash("upstash-redis-lowest", UpstashLowest);
 const lowestPg = await load<Default<typeof pg>>("pg-lowest");
 overPostgres("pg-lowest", lowestPg.default.Pool);
+postgresSetupSuite("pg-lowest", lowestPg.default);

@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
-import { PostgresStore, type PostgresClient, type PostgresStoreOptions } from "sluice/postgres";
+import { PostgresStore, type PostgresClient, type PostgresQuery, type PostgresStoreOptions } from "sluice/postgres";
 import { storeSuite, type StoreTrait } from "sluice/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
@@ -13,8 +13,11 @@ const lacks = { close: "the client is the caller's", bound: "full rows go away w
 
 const stale = { freshDenials: "a refusal is answered from memory for up to `denyCacheMs`" };
 
-/** One store after another over one client. */
-function proveOver(client: () => PostgresClient, options: PostgresStoreOptions, without: Partial<Record<StoreTrait, string>>): void {
+/** One store after another over one client, which `given` may turn into a function. */
+function proveOver(
+  client: () => PostgresClient, options: PostgresStoreOptions, without: Partial<Record<StoreTrait, string>>,
+  given: (client: PostgresClient) => PostgresClient | PostgresQuery = (same) => same,
+): void {
   // Nobody listens on port 1.
   const nowhere = new pg.Pool({ host: "127.0.0.1", port: 1 });
   beforeAll(async () => {
@@ -25,7 +28,7 @@ function proveOver(client: () => PostgresClient, options: PostgresStoreOptions, 
     test,
     factory: async ({ clock, unreachable, empty, timeoutMs, breaker, sharedBy }) => {
       if (empty) await client().query(`TRUNCATE "${emptyTable}"`, []);
-      const store = new PostgresStore(unreachable ? nowhere : client(), { ...options, table: empty ? emptyTable : table, clock, timeoutMs, breaker, sharedBy });
+      const store = new PostgresStore(given(unreachable ? nowhere : client()), { ...options, table: empty ? emptyTable : table, clock, timeoutMs, breaker, sharedBy });
       return { store, storedBytes: () => bytesInPostgres(client(), emptyTable) };
     },
     lacks: { ...lacks, ...without },
@@ -40,6 +43,7 @@ describeWith("postgres", "Postgres, a pool of pg", () => {
   });
   describe("as it comes", () => proveOver(() => pool, {}, stale));
   describe("without the deny cache", () => proveOver(() => pool, { denyCacheMs: 0 }, {}));
+  describe("as one function", () => proveOver(() => pool, { denyCacheMs: 0 }, {}, (client) => async (text, values) => (await client.query(text, values)).rows));
   describe("without the function that grants", () => proveOver(() => withoutGrants(pool), { denyCacheMs: 0 }, {}));
 });
 
