@@ -48,6 +48,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
   "src/stores/durable-object/durable-object.ts": "declare const env: { readonly BUCKETS: import('sluice/durable-object').BucketNamespace }",
   "src/stores/durable-object/with-buckets.ts": "import { DurableObject } from 'cloudflare:workers'",
+  "src/stores/postgres/client.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres/schema.ts": "declare const pool: import('pg').Pool",
   "src/stores/redis/redis.ts": "import { Redis } from 'ioredis'",

@@ -10,8 +10,7 @@ export interface PostgresClient {
  * Any client, as one function. It runs one statement with the values of `$1`, `$2`, …, each a text or null, and
  * resolves to the rows, or to an object with `rows`.
  * @example
- * const query: PostgresQuery = async (text, values) => (await pool.query(text, values)).rows;
- * const store = new PostgresStore(query);
+ * const store = new PostgresStore(async (text, values) => (await pool.query(text, values)).rows as unknown[]);
  */
 export type PostgresQuery = (
   text: string, values: (string | null)[],
