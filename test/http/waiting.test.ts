@@ -1,6 +1,7 @@
 import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, unlimited, type Cost, type Limiter, type LimiterEvent, type Policy, type Store, createObserver, type WaiterOptions } from "sluice";
 import { createGate, decisionOf, type GateOptions, type RequestReader } from "sluice/http";
 import { guard } from "sluice/store";
+import { expectWarnings } from "../setup/warnings.js";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { answerOf, end, type Answer } from "./asking.js";
 
@@ -208,6 +209,7 @@ describe("40 · a store that can be read but not written, such as a replica", ()
   };
 
   test.each(["unavailable", "local"] as const)('is refused with 503 and never 429 under "%s"', async (onStoreError) => {
+    expectWarnings("SLUICE_STORE_SETUP");
     const { ask } = open({ maxWaitMs: 100 }, { limiter: createLimiter({ policy: MAIL, store: replica(), onStoreError }) });
     const statuses: unknown[] = [];
     for (let i = 0; i < 4; i++) {
@@ -220,6 +222,7 @@ describe("40 · a store that can be read but not written, such as a replica", ()
   });
 
   test("is refused with 503 also without a call of its own", async () => {
+    expectWarnings("SLUICE_STORE_SETUP");
     const { ask } = open({ maxWaitMs: 100 }, { limiter: createLimiter({ policy: MAIL, store: replica() }) });
     const first = ask();
     await pass(0);

@@ -608,8 +608,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: "quotas",
-    find: "if (!isClockError(error)) return this.#fail(error);",
-    replace: "return this.#fail(error);",
+    find: "if (!isClockError(error)) return this.#fail(withCause(error, this.setup.causeOf));",
+    replace: "return this.#fail(withCause(error, this.setup.causeOf));",
   },
   {
     item: "L20", test: "quotas",
