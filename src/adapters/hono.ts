@@ -11,9 +11,11 @@ import type { LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } 
 import { watchesClient } from "../http/options/watches-client.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { recordOf } from "../http/headers/field-record.js";
+import { bindingsOf, endWithBindings } from "./node/bindings.js";
+import { onClose } from "./node/disconnect.js";
 import { boundUnreadBody } from "./node/unread-body.js";
 import { applyToResponse, onSignalAbort, refusalHeaders, respondOnWeb } from "./web/response.js";
-import { endNow, endWithBody } from "./web/work.js";
+import { endNow, endOnAbort, endWithBody } from "./web/work.js";
 import type { Pass, Refuse } from "../http/verdict.js";
 
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
@@ -67,7 +69,10 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
     adapter: "hono",
     method: (c) => c.req.method,
     header: (c, name) => c.req.header(name),
-    onDisconnect: (c, listener) => onSignalAbort(c.req.raw.signal, listener),
+    onDisconnect(c, listener) {
+      const node = bindingsOf(c.env);
+      return node === null ? onSignalAbort(c.req.raw.signal, listener) : onClose(node.incoming, listener);
+    },
   });
   const readsSignal = watchesClient(options);
 
@@ -78,21 +83,29 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
   };
 
   async function decide(c: Context, next: Next): Promise<Response | void> {
+    const node = bindingsOf(c.env);
     // Deno's signal reports only a disconnect after its first read, so it is read here.
-    const signal = readsSignal ? c.req.raw.signal : null;
+    const signal = readsSignal && node === null ? c.req.raw.signal : null;
     const asked = gate(c);
     const verdict = "outcome" in asked ? asked : await asked;
     if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);
     if (verdict.outcome === "skip") return next();
+    const { work } = verdict;
     const working = { method: c.req.method, signal, waitUntil: (settled: Promise<void>) => keepWorking(c, settled) };
+    if (node === null) endOnAbort(work, working);
+    else endWithBindings(work, node);
     try {
-      await next();
+      const handled = next();
+      work.holdUntil(handled);
+      await handled;
       // At this point Hono has turned a thrown error into a response, and no byte of a response has been sent.
       applyToHono(c, verdict);
-      const response = endWithBody(verdict.work, c.res, working);
+      // Other middleware may replace this response, but Node's is always closed.
+      if (node !== null) return;
+      const response = endWithBody(work, c.res, working);
       if (response !== c.res) finish(c, response);
     } catch (error) {
-      endNow(verdict.work, 500, working); // Hono rethrows a thrown value that is not an Error, and servers answer 500
+      endNow(work, 500, working); // Hono rethrows a thrown value that is not an Error, and servers answer 500
       throw error;
     }
   }

@@ -11,7 +11,7 @@ import { watchesClient } from "../http/options/watches-client.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import type { Pass, Refuse, Verdict } from "../http/verdict.js";
 import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
-import { endNow, endWithBody } from "./web/work.js";
+import { endNow, endOnAbort, endWithBody } from "./web/work.js";
 
 export { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
@@ -74,8 +74,9 @@ export interface WebRateLimit {
  * wrapped handler throws or rejects with the errors of `key`, the other functions and your handler. A response that you
  * make from such an error has no header fields of the limit.
  *
- * With `actualCost` or `reportCost`, the work ends when the body was read, cancelled or failed. On Cloudflare Workers
- * and in Next.js, pass the handler's last argument. Its `waitUntil` keeps the settlement running after the response.
+ * With `actualCost` or `reportCost`, the work ends when the body was read, cancelled or failed, or when the client
+ * left, as the signal of the request tells. On Cloudflare Workers and in Next.js, pass the handler's last argument. Its
+ * `waitUntil` keeps the settlement running after the response.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
@@ -109,9 +110,13 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
           endNow(pass.work, 500, working); // servers answer 500 when a handler throws, or returns no response
           throw error;
         };
+        endOnAbort(pass.work, working);
         try {
           const response = handler(request, ...rest);
-          return isPromise(response) ? Promise.resolve(response).then(finish).catch(fail) : finish(response);
+          if (!isPromise(response)) return finish(response);
+          const handled = Promise.resolve(response);
+          pass.work.holdUntil(handled);
+          return handled.then(finish).catch(fail);
         } catch (error) {
           return fail(error);
         }

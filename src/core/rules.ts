@@ -170,6 +170,10 @@ export interface HeldWork {
   /** The encoded key. */
   readonly key: string;
   readonly decision: HeldDecision;
+  /**
+   * Says whether its tokens may be renewed now, and hears that they have come back. By default, until it is settled.
+   */
+  readonly life?: { isWanted(staleAfterMs: number): boolean; lapsed(): void } | undefined;
   /** Makes a call to the store, within its timeout. Fails as the store does. */
   call<T>(send: () => T | Promise<T>): T | Promise<T>;
 }

@@ -12,6 +12,7 @@ import { neverShadow } from "../limiter/shadow.js";
 import type { GateLimiter } from "./gate-limiter.js";
 import type { CheckedOptions } from "./options/check-options.js";
 import type { RequestReader } from "./reader.js";
+import { Hold } from "./response/hold.js";
 import { createRefusals } from "./response/refusal.js";
 import { runAside } from "./user-functions.js";
 import type { Verdict } from "./verdict.js";
@@ -106,7 +107,8 @@ function isInShadow({ decision, limiter, key }: Judged): boolean {
 // The tokens in flight are renewed until the work ends, and then they come back.
 function kept(charge: WorkCharge): WorkCharge {
   const { limiter, key, decision, policy } = charge;
-  return { ...charge, holds: keepInFlight(limiter as GateLimiter, key, decision, policy) };
+  const hold = new Hold();
+  return keepInFlight(limiter as GateLimiter, key, decision, policy, hold) ? { ...charge, hold } : charge;
 }
 
 // A separate function, because a function that makes a closure allocates for it on every call.

@@ -37,7 +37,9 @@ const beats = new Map<number, Set<Renewing>>();
 export function keepRenewing(work: HeldWork): void {
   const { decision, policy, store } = work;
   const rule = policy.inFlight;
-  if (!decision.allowed || decision.shadow !== undefined || store.renew === undefined || rule === undefined) return;
+  if (!decision.allowed || decision.shadow !== undefined || rule === undefined) return;
+  // Without renewals, only what watches its life needs the beat.
+  if (store.renew === undefined && work.life === undefined) return;
   const works = worksOf(rule, sharesWork() ? beats : new Map<number, Set<Renewing>>());
   const renewing: Renewing = { ...work, rule, works, since: monotonicClock(), renewals: 0, pending: null };
   byDecision.set(decision, renewing);
@@ -83,11 +85,20 @@ function renewDue(works: Iterable<Renewing>): void {
   for (const work of works) {
     const ageMs = now - work.since;
     const dueMs = msAfter(work, work.renewals + 1);
+    const isWanted = mayRenew(work);
     // Its tokens have come back if the store was unavailable for so long: then nothing is left to renew.
-    if (ageMs > work.rule.times.longestMs || ageMs > dueMs + work.rule.facts.fullMs) work.works.delete(work);
-    else if (work.pending === null && ageMs >= dueMs) due.push(work);
+    const backMs = (isWanted ? dueMs : msAfter(work, work.renewals)) + work.rule.facts.fullMs;
+    if (ageMs > work.rule.times.longestMs || ageMs > backMs) {
+      work.works.delete(work);
+      work.life?.lapsed();
+    } else if (isWanted && work.pending === null && ageMs >= dueMs) due.push(work);
   }
   for (const group of movesOf(due)) renew(group);
+}
+
+/** Whether the tokens may be renewed now: not for a body that no reader has begun, or long after its client left. */
+function mayRenew({ store, life, rule }: Renewing): boolean {
+  return store.renew !== undefined && life?.isWanted(rule.times.staleAfterMs) !== false;
 }
 
 /** Groups the works whose tokens make the same move: in one bucket, from one date to one date. */

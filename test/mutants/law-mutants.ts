@@ -693,7 +693,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "renewals",
-    find: "ageMs > dueMs + work.rule.facts.fullMs",
+    find: "ageMs > backMs",
     replace: "ageMs < 0",
   },
   {
@@ -768,7 +768,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "gate-aborts",
-    find: "if (this.#charge.holds) this.#charge.handler = handler.then(noCost, noCost);",
+    find: "this.#charge.hold?.until(handler);",
     replace: "void handler;",
   },
   {
@@ -778,23 +778,23 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "gate",
-    find: "if (this.holds) return this.#release(actualCost, outcome);",
+    find: "if (hold !== undefined) return this.#release(hold, actualCost, outcome);",
     replace: "",
   },
   {
     item: "L21", test: "gate-reports",
     find: "if (actualCost !== null) {",
-    replace: "if (actualCost !== null && this.#state.reported === null) {",
+    replace: "if (actualCost !== null && this.#reported === null) {",
   },
   {
     item: "L21", test: "gate-renewals",
-    find: "holds: keepInFlight(limiter as GateLimiter, key, decision, policy)",
-    replace: "holds: [keepInFlight, limiter as GateLimiter, key, decision, policy].length > 0",
+    find: "keepInFlight(limiter as GateLimiter, key, decision, policy, hold) ?",
+    replace: "[keepInFlight, limiter as GateLimiter, key, decision, policy].length > 0 ?",
   },
   {
     item: "L21", test: "gate-failures",
-    find: "Promise.resolve(response).then(finish).catch(fail)",
-    replace: "Promise.resolve(response).then(finish, fail)",
+    find: "handled.then(finish).catch(fail)",
+    replace: "handled.then(finish, fail)",
   },
   {
     item: "L21", test: "gate-signals",

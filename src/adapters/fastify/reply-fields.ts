@@ -2,7 +2,8 @@ import type { FieldList } from "../../http/headers/field.js";
 import { asError, reportFailure } from "../../http/user-functions.js";
 import type { Pass, Refuse } from "../../http/verdict.js";
 import { EXPOSE, exposing } from "../../http/response/cors.js";
-import { applyToNode, endOnClose, type NodeResponse } from "../node/response.js";
+import { endOnClose } from "../node/end-of-work.js";
+import { applyToNode, type NodeResponse } from "../node/response.js";
 
 /** The part of Fastify's replies that an allowed request needs. */
 export interface FieldReply {

@@ -21,6 +21,15 @@ interface Held {
   readonly callAll: () => void;
 }
 
+// All copies of this package share it.
+let held: WeakMap<object, Held> | undefined;
+
+/** The connection of a request. Undefined if it tells nobody when it closes, such as that of a serverless platform. */
+export function connectionOf({ stream, socket }: Connected): Closable | undefined {
+  const connection = stream ?? socket ?? undefined;
+  return typeof connection?.on === "function" && typeof connection.removeListener === "function" ? connection : undefined;
+}
+
 /**
  * Calls `listener` when the client disconnects, or now if it has disconnected. Returns a function that removes
  * `listener`.
@@ -28,21 +37,24 @@ interface Held {
  * A connection has one listener for all its waiting requests, and none when no request waits. A client can send any
  * number of requests, and Node warns at the 11th listener.
  */
-export function onClose({ stream, socket }: Connected, listener: () => void): () => void {
-  const connection = stream ?? socket;
-  if (!connection) return () => {};
+export function onClose(request: Connected, listener: () => void): () => void {
+  const connection = connectionOf(request);
+  if (connection === undefined) return nothing;
   if (connection.destroyed) listener();
-  const all = processWide("held", () => new WeakMap<object, Held>());
-  const { listeners, callAll } = all.get(connection) ?? listenTo(connection);
+  const all = (held ??= processWide("held", () => new WeakMap<object, Held>()));
+  const known = all.get(connection);
+  const { listeners, callAll } = known ?? listenTo(connection);
   listeners.add(listener);
-  all.set(connection, { listeners, callAll });
+  if (known === undefined) all.set(connection, { listeners, callAll });
   return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
+    // A listener that is removed twice must not remove those that came later.
+    if (!listeners.delete(listener) || listeners.size > 0) return;
     connection.removeListener("close", callAll);
     all.delete(connection);
   };
 }
+
+const nothing = (): void => {};
 
 function listenTo(connection: Closable): Held {
   const listeners = new Set<() => void>();

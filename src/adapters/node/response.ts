@@ -2,12 +2,12 @@ import { warnOnce } from "../../warnings/warnings.js";
 import { withoutContent, type FieldList } from "../../http/headers/field.js";
 import type { RequestReader } from "../../http/reader.js";
 import type { Pass, Refuse, Responder } from "../../http/verdict.js";
-import type { Work } from "../../http/response/work.js";
 import { isPromise } from "../../http/is-promise.js";
 import { toJson } from "../../http/response/own-answer.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";
 import { EXPOSE, exposing } from "../../http/response/cors.js";
 import { onClose, type Connected } from "./disconnect.js";
+import { endOnClose, type ClosingResponse } from "./end-of-work.js";
 import { recordOf } from "../../http/headers/field-record.js";
 import { watchRespond } from "./watch-respond.js";
 import { boundUnreadBody } from "./unread-body.js";
@@ -19,13 +19,9 @@ export interface NodeRequest extends Connected {
 }
 
 /** The part of Node's HTTP/1 and HTTP/2 responses that a gate writes to. */
-export interface NodeResponse {
+export interface NodeResponse extends ClosingResponse {
   statusCode: number;
   readonly headersSent: boolean;
-  readonly destroyed?: boolean | undefined;
-  readonly stream?: { readonly destroyed?: boolean | undefined } | undefined;
-  readonly writableEnded: boolean;
-  readonly writableFinished: boolean;
   /** Returns the value of a field that is set. */
   getHeader(name: string): unknown;
   /** Returns all fields that are set, by name. */
@@ -36,12 +32,8 @@ export interface NodeResponse {
   setHeader(name: string, value: string): unknown;
   /** Sends the status, these fields, and the fields set before under other names. */
   writeHead(status: number, fields: Readonly<Record<string, string>>): unknown;
-  /** Sends the rest of the response. */
-  end(body: string): unknown;
   /** Closes the connection, or the stream of an HTTP/2 connection. */
   destroy(): unknown;
-  /** Calls `listener` when the response has ended, complete or not. */
-  once(event: "close", listener: () => void): unknown;
 }
 
 /** Reads Node's requests. */
@@ -63,23 +55,6 @@ export function applyToNode(response: NodeResponse, verdict: Pass): void {
     setFields(response, fields);
     if (verdict.expose.length > 0) exposeOn(response, verdict);
   } else if (fields.length > 0) warnOfSentHeaders();
-}
-
-/** Ends the work of a request when its response has closed. */
-export function endOnClose(work: Work, response: NodeResponse): void {
-  const end = (): void => {
-    // `writableFinished` is also true for an HTTP/2 response that never ended.
-    const aborted = !(response.writableEnded && response.writableFinished);
-    void work.end({ status: aborted ? 499 : response.statusCode, aborted });
-  };
-  // After "close" it is not emitted again: the client left before its request was allowed, or the report came late.
-  if (isClosed(response) || (response.writableEnded && response.writableFinished)) end();
-  else response.once("close", end); // follows every response, once
-}
-
-// HTTP/2 responses have no `destroyed`.
-function isClosed({ destroyed, stream }: NodeResponse): boolean {
-  return destroyed === true || stream?.destroyed === true;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Work } from "../../http/response/work.js";
+import { onSignalAbort } from "./response.js";
 
 /** The request whose work ends. */
 export interface WorkingRequest {
@@ -7,11 +8,28 @@ export interface WorkingRequest {
   readonly signal: AbortSignal | null | undefined;
   /** Keeps the process alive until the promise settles. */
   waitUntil(settled: Promise<void>): void;
+  /** Removes the listener of {@link endOnAbort}: a signal may live longer than its request. */
+  stop?: (() => void) | undefined;
+}
+
+/** Ends the work when the client leaves, if there is something to settle by then. Call it before the handler. */
+export function endOnAbort(work: Work, request: WorkingRequest): void {
+  work.whenSettles(hearSignal, request);
+}
+
+function hearSignal(work: Work, request: WorkingRequest): void {
+  const { signal } = request;
+  if (!signal || signal.aborted) return;
+  // After the other listeners: those of the handler may report what the work has cost so far.
+  request.stop = onSignalAbort(signal, () => void Promise.resolve().then(() => endNow(work, 499, request)));
 }
 
 /**
  * Returns the response of a handler, and ends the work when its body was read, cancelled or failed. The body is wrapped
  * only if there is something to settle by now. A cost that is reported later is settled at once.
+ *
+ * While no reader has begun to read the body, tokens in flight are not renewed: middleware outside of this one may have
+ * dropped the response.
  */
 export function endWithBody(work: Work, response: Response, request: WorkingRequest): Response {
   const { status, headers } = response;
@@ -31,36 +49,37 @@ export function endWithBody(work: Work, response: Response, request: WorkingRequ
 
 /** A stream with the bytes of `body`. The work ends with it. */
 function watch(
-  body: ReadableStream<Uint8Array>,
-  work: Work,
-  status: number,
-  { signal, waitUntil }: WorkingRequest,
+  body: ReadableStream<Uint8Array>, work: Work, status: number, request: WorkingRequest,
 ): ReadableStream<Uint8Array> {
-  const { ended, watched } = watchBody(body, status);
-  waitUntil(ended.then((outcome) => {
-    // Some servers read a short body to its end before they notice that the client left.
-    const aborted = outcome === 499 || signal?.aborted === true;
-    return work.end({ status: aborted ? 499 : outcome, aborted });
-  }));
+  const { ended, watched } = watchBody(body, status, work);
+  request.waitUntil(ended.then((outcome) => endWith(work, outcome, request)));
   return watched;
 }
 
 /** Ends the work with a status: the handler failed, or its response has no body. */
-export function endNow(work: Work, status: number, { signal, waitUntil }: WorkingRequest): void {
-  const aborted = signal?.aborted === true;
-  const settled = work.end({ status: aborted ? 499 : status, aborted });
+export function endNow(work: Work, status: number, request: WorkingRequest): void {
+  const settled = endWith(work, status, request);
   // Not awaited, because a slow store must not delay the response.
-  if (settled !== undefined) waitUntil(settled);
+  if (settled !== undefined) request.waitUntil(settled);
+}
+
+function endWith(work: Work, status: number, { signal, stop }: WorkingRequest): Promise<void> | undefined {
+  stop?.();
+  // Some servers read a short body to its end before they notice that the client left.
+  const aborted = status === 499 || signal?.aborted === true;
+  return work.end({ status: aborted ? 499 : status, aborted });
 }
 
 /** A stream with the bytes of `body`. `ended` resolves to the status of the outcome. */
-function watchBody(body: ReadableStream<Uint8Array>, status: number) {
+function watchBody(body: ReadableStream<Uint8Array>, status: number, work: Work) {
   const reader = body.getReader();
   let end: (outcome: number) => void = () => {};
   const ended = new Promise<number>((resolve) => (end = resolve));
+  work.whenUnread(() => end(499));
   const watched = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        work.whenUnread(null);
         try {
           const { done, value } = await reader.read();
           if (!done) return controller.enqueue(value);

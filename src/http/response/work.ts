@@ -2,12 +2,13 @@ import type { Decision } from "../../core/decision.js";
 import { internalsOf, type Act } from "../../limiter/internals.js";
 import { quietly } from "../../limiter/now-or-later.js";
 import { runAside } from "../user-functions.js";
+import type { Hold } from "./hold.js";
 
 /** How a request ended, as the server saw it. */
 export interface Outcome {
-  /** The status that was sent. 499 when the client left before the response was complete. */
+  /** The status that was sent. 499 when the client left before the response was complete, or nobody read its body. */
   readonly status: number;
-  /** True when the client left before the response was complete. */
+  /** True with the status 499. */
   readonly aborted: boolean;
 }
 
@@ -18,9 +19,8 @@ export interface WorkCharge {
   /** The policy of the request. Undefined for the limiter's own. */
   readonly policy: unknown;
   readonly decision: Decision;
-  readonly holds?: boolean;
-  /** Settles when the handler is done, if the adapter sees that. */
-  handler?: Promise<unknown> | undefined;
+  /** Undefined without tokens in flight. */
+  readonly hold?: Hold | undefined;
 }
 
 type Watch = (work: Work, of: unknown) => void;
@@ -50,7 +50,7 @@ export class Work {
 
   /** Whether it has tokens in flight, which come back when the work ends. */
   get holds(): boolean {
-    return this.#charge.holds === true;
+    return this.#charge.hold !== undefined;
   }
 
   /** Whether it had tokens in flight, and they came back. */
@@ -81,9 +81,21 @@ export class Work {
     this.#of = of;
   }
 
-  /** Tokens in flight wait for the handler, too: it may go on after its client left. */
+  /**
+   * Tokens in flight wait for the handler, too: it may go on after its client left. Then they wait for at most four
+   * times `staleAfterMs`.
+   */
   holdUntil(handler: Promise<unknown>): void {
-    if (this.#charge.holds) this.#charge.handler = handler.then(noCost, noCost);
+    this.#charge.hold?.until(handler);
+  }
+
+  /**
+   * Tells of a response whose body no reader has begun to read: its tokens in flight are not renewed. When they have
+   * come back, `end` is called. Call it with null when the reading begins.
+   */
+  whenUnread(end: (() => void) | null): void {
+    const { hold } = this.#charge;
+    if (hold !== undefined) hold.unread = end;
   }
 
   /**
@@ -93,21 +105,24 @@ export class Work {
   end(outcome: Outcome): Promise<void> | undefined {
     if (this.#phase !== "open") return undefined;
     const actualCost = this.#actualCost;
-    if (this.holds) return this.#release(actualCost, outcome);
+    const { hold } = this.#charge;
+    if (hold !== undefined) return this.#release(hold, actualCost, outcome);
     const reported = this.#close();
     if (reported !== null) return quietly(reported);
     return actualCost === null ? undefined : this.#settleBy(actualCost, outcome);
   }
 
   // Tokens in flight wait for the handler and for `actualCost`, also when the cost was reported.
-  async #release(actualCost: ((outcome: Outcome) => unknown) | null, outcome: Outcome): Promise<void> {
+  async #release(hold: Hold, actualCost: ((outcome: Outcome) => unknown) | null, outcome: Outcome): Promise<void> {
     this.#phase = "ending";
     this.#watch = this.#of = null;
-    if (this.#charge.handler !== undefined) await this.#charge.handler;
+    hold.unread = null;
+    const handled = hold.handlerDone(outcome.aborted);
+    if (handled !== undefined) await handled;
     let byOutcome: Act<boolean> | undefined;
     if (actualCost !== null) {
       byOutcome = await this.#settlementBy(actualCost, outcome);
-      await this.#charge.handler; // it may have begun since
+      await hold.handlerDone(outcome.aborted); // it may have begun since
     }
     await quietly(this.#close() ?? byOutcome ?? this.#settlement({}));
   }
@@ -138,5 +153,3 @@ export class Work {
     return internalsOf(limiter).acts.settle(key, decision, cost, policy === undefined ? undefined : { policy });
   }
 }
-
-const noCost = (): void => undefined;

@@ -1,6 +1,7 @@
 import type { Decision } from "../../core/decision.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
+import type { HeldWork } from "../../core/rules.js";
 import { chargedBy } from "../../port/charged.js";
 import { internalsOf, type PlainInternals } from "../internals.js";
 import type { CombinedCharge } from "../several/ask.js";
@@ -14,21 +15,23 @@ interface Holder {
 /**
  * Renews the tokens in flight that an allowed decision took, until it is settled. Returns whether there are any.
  * `policy` is that of the call; undefined for the limiter's own. A decision of a combination knows the policies of its
- * members.
+ * members. `life` tells whether the work goes on; without it, the work goes on until it is settled.
  */
-export function keepInFlight(limiter: Holder, key: unknown, decision: Decision, policy: unknown): boolean {
+export function keepInFlight(
+  limiter: Holder, key: unknown, decision: Decision, policy: unknown, life?: HeldWork["life"],
+): boolean {
   const charge = chargedBy(decision) as Partial<CombinedCharge> | null;
   if (charge?.claims === undefined) {
     const [part] = limiter.parts as readonly [PlainLimiter];
-    return keepOne(part, (policy ?? part.policy) as Policy, key as Key, decision);
+    return keepOne(part, (policy ?? part.policy) as Policy, key as Key, decision, life);
   }
   return charge.claims
     .map(({ charge: { limiter: part, policy: own, key: ownKey } }, i) =>
-      keepOne(part, own, ownKey, charge.decisions?.[i] ?? decision))
+      keepOne(part, own, ownKey, charge.decisions?.[i] ?? decision, life))
     .some(Boolean);
 }
 
-function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Decision): boolean {
+function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Decision, life: HeldWork["life"]): boolean {
   if (policy.inFlight === undefined || !decision.allowed || chargedBy(decision) === null) return false;
   const { guarded } = internalsOf(limiter) as PlainInternals;
   const local = decision.degraded ? guarded.localChargeOf(decision) : null;
@@ -40,6 +43,7 @@ function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Deci
     policy: local?.policy ?? policy,
     key: encoded,
     decision,
+    life,
     call: (send) => (local === null ? guarded.call([bucketId(policy, encoded)], send) : send()),
   });
   return true;

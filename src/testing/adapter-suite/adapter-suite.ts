@@ -3,6 +3,7 @@ import { bodyCases } from "./bodies.js";
 import { callerCases } from "./callers.js";
 import { connectionCases } from "./connections.js";
 import { costCases } from "./work/costs.js";
+import { endOfWorkCases } from "./work/ends.js";
 import { workInFlightCases } from "./work/in-flight.js";
 import { functionCases } from "./faults/functions.js";
 import { responseHookCases } from "./faults/hooks.js";
@@ -30,8 +31,8 @@ export function adapterSuite(options: AdapterSuiteOptions): void {
   const { test, lacks = {} } = options;
   const cases: readonly AdapterCase[] = [
     ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...costCases, ...outcomeCases,
-    ...reportCases, ...workInFlightCases, ...outageCases, ...functionCases, ...responseHookCases, ...ownAnswerCases,
-    ...jsonAnswerCases,
+    ...reportCases, ...workInFlightCases, ...endOfWorkCases, ...outageCases, ...functionCases, ...responseHookCases,
+    ...ownAnswerCases, ...jsonAnswerCases,
   ];
   for (const one of cases) {
     const reason = (one.needs && lacks[one.needs]) ?? (one.needs === "responses" ? lacks.respond : undefined);

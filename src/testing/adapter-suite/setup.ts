@@ -33,6 +33,10 @@ export interface SuiteRequest {
  * | `/bulk` | 200 |
  * | `/both` | 200 after a call of `reports`, behind both limiters: first that of `options`, then that of `bulk` |
  * | `/report` | 200 after a call of `reports` |
+ * | `/dropped` | 504 by middleware outside of the limiter, in place of the handler's response (`outerMiddleware`) |
+ * | `/fails-after` | 500, because such middleware throws after it called the limiter (`outerMiddleware`) |
+ * | `/compressed` | 200, compressed by such middleware (`outerMiddleware`) |
+ * | `/socket` | by an upgrade: the handler writes a 101 to the connection and keeps it open (`upgrades`) |
  * | `POST /json` | 200 and the request body, parsed as JSON |
  *
  * A route with a trait in parentheses is needed only if the framework has that trait.
@@ -113,6 +117,13 @@ export type AdapterTrait =
   | "beforeBodies"
   /** The adapter can reach the connection of a refused request, and so close it when the body does not end. */
   | "unreadBodies"
+  /** Middleware can run around the limiter, and change or replace the response behind it. */
+  | "outerMiddleware"
+  /**
+   * A request of an upgrade runs through the limiter, with the connection at hand and without a response that is
+   * written to it, as with express-ws.
+   */
+  | "upgrades"
   /** The adapter has a `respond` option. */
   | "respond"
   /** `respond` may return a `Response`. */

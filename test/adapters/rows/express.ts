@@ -1,10 +1,11 @@
-import { createServer } from "node:http";
+import { createServer, ServerResponse, type IncomingMessage } from "node:http";
 import type express from "express";
 import type { Request, Response } from "express";
 import { rateLimit, reportCost } from "sluice/express";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import type { Ask } from "./answers.js";
 import { listen } from "./listen.js";
+import { answerInstead, compressEnd, openSocket } from "./outer.js";
 
 /** The suite's routes on Express, whichever version is handed in. */
 export function serveExpress(framework: typeof express, setup: AdapterSetup): Promise<RunningServer> {
@@ -15,7 +16,10 @@ export function serveExpress(framework: typeof express, setup: AdapterSetup): Pr
     response.set("Cache-Control", "public, max-age=60");
     if (request.path === "/cors") response.set({ "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "X-Request-Id" });
     if (request.path === "/early") response.write("early, ");
+    if (request.path === "/dropped") answerInstead(response);
+    if (request.path === "/compressed") compressEnd(response);
     next();
+    if (request.path === "/fails-after") throw new Error("after");
   });
   const bulk = rateLimit(setup.bulk(read));
   app.get("/bulk", bulk, (request, response) => {
@@ -57,6 +61,11 @@ export function serveExpress(framework: typeof express, setup: AdapterSetup): Pr
     response.end("data: 2\n\n");
   });
   app.get("/slow", (_request, response) => void setup.held().then(() => response.send("slow")));
+  for (const path of ["/dropped", "/fails-after"]) {
+    app.get(path, (_request, response) => void setup.held().then(() => response.headersSent || response.send("late")));
+  }
+  app.get("/compressed", (_request, response) => void response.send("compressed"));
+  app.get("/socket", (request) => openSocket(request.socket));
   app.get("/missing", (_request, response) => void response.status(404).json({}));
   app.get("/broken", (_request, response) => void response.status(500).json({}));
   app.get("/throws", () => {
@@ -68,5 +77,8 @@ export function serveExpress(framework: typeof express, setup: AdapterSetup): Pr
   app.get("/raw-list", (_request, response) => void response.writeHead(200, ["RateLimit-Remaining", "777"]).end("raw"));
   app.post("/json", (request, response) => void response.json(request.body));
 
-  return listen(createServer(app));
+  const server = createServer(app);
+  // As express-ws does: a response without a connection.
+  server.on("upgrade", (request: IncomingMessage) => app(request, new ServerResponse(request)));
+  return listen(server);
 }

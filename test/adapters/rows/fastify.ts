@@ -1,8 +1,11 @@
+import { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
 import type { fastify, FastifyReply, FastifyRequest } from "fastify";
 import { rateLimit, reportCost } from "sluice/fastify";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import type { Ask } from "./answers.js";
+import { openSocket } from "./outer.js";
 
 /** The suite's routes on Fastify, whichever version is handed in. In `preHandler` bodies are read before the limit runs. */
 export async function serveFastify(framework: typeof fastify, setup: AdapterSetup, hook: "onRequest" | "preHandler" = "onRequest"): Promise<RunningServer> {
@@ -13,7 +16,12 @@ export async function serveFastify(framework: typeof fastify, setup: AdapterSetu
     reply.header("Cache-Control", "public, max-age=60");
     if (request.url === "/cors") reply.headers({ "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "X-Request-Id" });
     if (request.url === "/early") reply.raw.write("early, ");
+    if (request.url === "/dropped") setImmediate(() => reply.code(504).send("dropped"));
     next();
+  });
+  app.addHook("onSend", (request, reply, payload, next) => {
+    if (request.url === "/fails-after" && reply.statusCode === 200) next(new Error("after"));
+    else next(null, request.url === "/compressed" ? gzipSync(payload as string) : payload);
   });
   const { answer, answerUnidentified } = setup;
   const send = (reply: FastifyReply, known: SuiteAnswer | undefined): unknown =>
@@ -58,6 +66,14 @@ export async function serveFastify(framework: typeof fastify, setup: AdapterSetu
     reply.raw.end("data: 2\n\n");
   });
   app.get("/slow", () => setup.held().then(() => "slow"));
+  app.get("/dropped", () => setup.held().then(() => "late"));
+  app.get("/fails-after", (_request, reply) => void reply.send("late"));
+  app.get("/compressed", (_request, reply) => void reply.header("Content-Encoding", "gzip").send("compressed"));
+  app.get("/socket", (request, reply) => {
+    reply.hijack();
+    openSocket(request.raw.socket);
+  });
+  app.server.on("upgrade", (request) => app.routing(request, new ServerResponse(request)));
   app.get("/missing", (_request, reply) => void reply.code(404).send({}));
   app.get("/broken", (_request, reply) => void reply.code(500).send({}));
   app.get("/throws", () => {

@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import { cors } from "hono/cors";
@@ -7,6 +7,7 @@ import { rateLimit, reportCost } from "sluice/hono";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import type { Ask } from "./answers.js";
 import { listen } from "./listen.js";
+import { openSocket } from "./outer.js";
 
 /** What a web-standard response cannot do. */
 export const lacks = {
@@ -32,6 +33,18 @@ export function honoApp(setup: AdapterSetup, hono = newest): Hono {
   app.use(async (c, next) => {
     c.header("Cache-Control", "public, max-age=60");
     await next();
+  });
+  app.use("/dropped", async (c, next) => {
+    await next();
+    c.res = new Response("dropped", { status: 504 });
+  });
+  app.use("/fails-after", async (_c, next) => {
+    await next();
+    throw new Error("after");
+  });
+  app.use("/compressed", async (c, next) => {
+    await next();
+    c.res = new Response(c.res.body?.pipeThrough(new CompressionStream("gzip") as never), { headers: { "Content-Encoding": "gzip" } });
   });
   app.use("/cors", hono.cors({ origin: "*", exposeHeaders: ["X-Request-Id"] }));
   const bulk = rateLimit(setup.bulk(read));
@@ -82,6 +95,11 @@ export function honoApp(setup: AdapterSetup, hono = newest): Hono {
     await setup.held();
     return c.text("slow");
   });
+  for (const path of ["/dropped", "/fails-after", "/compressed"]) app.get(path, (c) => c.text("late"));
+  app.get("/socket", (c) => {
+    openSocket((c.env as { incoming: IncomingMessage }).incoming.socket);
+    return c.body(null);
+  });
   app.get("/missing", (c) => c.json({}, 404));
   app.get("/broken", (c) => c.json({}, 500));
   app.get("/throws", () => {
@@ -95,5 +113,10 @@ export function honoApp(setup: AdapterSetup, hono = newest): Hono {
 
 /** The same on Node. */
 export function serveHono(setup: AdapterSetup, hono = newest, create = createAdaptorServer): Promise<RunningServer> {
-  return listen(create({ fetch: honoApp(setup, hono).fetch }) as Server);
+  const app = honoApp(setup, hono);
+  const server = create({ fetch: app.fetch }) as Server;
+  // As @hono/node-ws does: the connection, and no response of Node.
+  server.on("upgrade", (incoming: IncomingMessage) =>
+    void app.request(incoming.url ?? "", { headers: incoming.headers as Record<string, string> }, { incoming, outgoing: undefined }));
+  return listen(server);
 }

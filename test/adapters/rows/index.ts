@@ -3,12 +3,13 @@ import express from "express";
 import express4 from "express4";
 import { fastify } from "fastify";
 import { fastify as fastify4 } from "fastify4";
+import { createAdaptorServer as createAdaptorServer1 } from "hono-node-server-1";
 import type { AdapterSuiteOptions } from "sluice/testing";
 import { serveExpress } from "./express.js";
 import { serveFastify } from "./fastify.js";
 import { lacks, serveHono } from "./hono.js";
 import { nodeLacks, serveNode } from "./node.js";
-import { serveWeb } from "./web.js";
+import { serveWeb, webLacks } from "./web.js";
 
 /** One framework at one major version, under the adapter suite. */
 export interface Row extends Pick<AdapterSuiteOptions, "serve" | "lacks"> {
@@ -28,7 +29,8 @@ export const rows: readonly Row[] = [
   { name: "Fastify 5", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup) },
   { name: "Fastify in preHandler", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup, "preHandler"), lacks: { beforeBodies: afterBody, unreadBodies: afterBody } },
   { name: "Hono", loaded: `${loaded("hono")} on ${loaded("@hono/node-server")}`, serve: (setup) => serveHono(setup), lacks },
-  { name: "web", loaded: `Request and Response on ${loaded("@hono/node-server")}`, serve: serveWeb, lacks: { ...lacks, unreadBodies: "a Request does not give its connection" } },
+  { name: "Hono on node-server 1", loaded: `${loaded("hono")} on ${loaded("hono-node-server-1")}`, serve: (setup) => serveHono(setup, undefined, createAdaptorServer1 as never), lacks },
+  { name: "web", loaded: `Request and Response on ${loaded("@hono/node-server")}`, serve: serveWeb, lacks: webLacks },
 ];
 
 function loaded(folder: string): string {

@@ -1,9 +1,10 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { createServer, ServerResponse, type IncomingMessage, type RequestListener } from "node:http";
 import type { GateOptions, RespondOption } from "sluice/http";
 import { rateLimit, reportCost } from "sluice/node";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import type { Ask } from "./answers.js";
 import { listen } from "./listen.js";
+import { answerInstead, compressEnd, openSocket } from "./outer.js";
 
 type Listen = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -31,13 +32,21 @@ export function serveNode(setup: AdapterSetup, adapter: NodeAdapter = rateLimit)
   const limitBulk = adapter(setup.bulk(read));
   const [limited, limitedBulk, limitedTwice] = [limit(route), limitBulk(route), limit(limitBulk(route))];
 
-  return listen(createServer(serve as RequestListener));
+  const server = createServer(serve as RequestListener);
+  server.on("upgrade", (request: IncomingMessage) => void serve(request, new ServerResponse(request)));
+  return listen(server);
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader("Cache-Control", "public, max-age=60");
     if (request.url === "/cors") response.setHeader("Access-Control-Allow-Origin", "*").setHeader("Access-Control-Expose-Headers", "X-Request-Id");
     if (request.url === "/early") response.write("early, ");
+    if (request.url === "/dropped") answerInstead(response);
+    if (request.url === "/compressed") compressEnd(response);
     try {
+      if (request.url === "/fails-after") {
+        limited(request, response);
+        throw new Error("after");
+      }
       await (request.url === "/bulk" ? limitedBulk : request.url === "/both" ? limitedTwice : limited)(request, response);
     } catch {
       if (response.headersSent) response.destroy();
@@ -64,6 +73,11 @@ export function serveNode(setup: AdapterSetup, adapter: NodeAdapter = rateLimit)
         return setup.held().then(() => response.end("data: 2\n\n"));
       case "/slow":
         return setup.held().then(() => response.end("slow"));
+      case "/dropped":
+      case "/fails-after":
+        return setup.held().then(() => response.headersSent || response.end("late"));
+      case "/socket":
+        return openSocket(request.socket);
       case "/missing":
         return response.writeHead(404).end();
       case "/broken":

@@ -3,10 +3,16 @@ import { createAdaptorServer } from "@hono/node-server";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import { rateLimit, reportCost } from "sluice/web";
 import type { Ask } from "./answers.js";
+import { lacks } from "./hono.js";
 import { listen } from "./listen.js";
 
 // The platform's own, not what @hono/node-server puts in its place.
 const { Response } = globalThis;
+
+const noConnection = "a Request does not give its connection";
+
+/** What it cannot do. */
+export const webLacks = { ...lacks, unreadBodies: noConnection, upgrades: noConnection };
 
 const pathOf = (request: Request) => new URL(request.url).pathname;
 
@@ -28,6 +34,9 @@ export function webHandler(setup: AdapterSetup, answer = withErrorPage(webRoutes
   return async function handle(request) {
     const path = pathOf(request);
     const response = await (path === "/bulk" ? limitedBulk : path === "/both" ? limitedTwice : limited)(request);
+    if (path === "/dropped") return new Response("dropped", { status: 504 });
+    if (path === "/fails-after") return new Response("failed", { status: 500 });
+    if (path === "/compressed") return new Response(response.body?.pipeThrough(new CompressionStream("gzip") as never), { headers: { "Content-Encoding": "gzip" } });
     if (!response.headers.has("Cache-Control")) response.headers.set("Cache-Control", "public, max-age=60");
     if (path === "/cors") {
       response.headers.set("Access-Control-Allow-Origin", "*");

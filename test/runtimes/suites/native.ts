@@ -1,22 +1,20 @@
 // The HTTP contract on the server of the runtime itself. In a process of its own: @hono/node-server replaces the platform's Request and Response.
 import { adapterSuite, type RunningServer } from "sluice/testing";
 import { describe, test } from "vitest";
-import { honoApp, lacks } from "../../adapters/rows/hono.js";
-import { webHandler } from "../../adapters/rows/web.js";
+import { honoApp } from "../../adapters/rows/hono.js";
+import { webHandler, webLacks } from "../../adapters/rows/web.js";
 import { runtime } from "../runtime.js";
 
 type Handler = (request: Request) => Response | Promise<Response>;
-
-const noConnection = { ...lacks, unreadBodies: "a Request does not give its connection" };
 
 const native = nativeServer();
 if (native !== null) {
   const { name, serve } = native;
   describe(`sluice/hono on ${name}`, () => {
-    adapterSuite({ test, serve: (setup) => { const app = honoApp(setup); return serve((request) => app.fetch(request)); }, lacks: noConnection });
+    adapterSuite({ test, serve: (setup) => { const app = honoApp(setup); return serve((request) => app.fetch(request)); }, lacks: webLacks });
   });
   describe(`sluice/web on ${name}`, () => {
-    adapterSuite({ test, serve: (setup) => serve(webHandler(setup)), lacks: noConnection });
+    adapterSuite({ test, serve: (setup) => serve(webHandler(setup)), lacks: webLacks });
   });
 }
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi, type MockInstance } fr
 import { serveNode, type NodeAdapter } from "../../adapters/rows/node.js";
 
 describe("a wrong adapter fails the case that names its mistake", () => {
-  const wrong: Array<[mistake: string, adapter: NodeAdapter, failing: string]> = [
+  const wrong: Array<[mistake: string, adapter: NodeAdapter, failing: string, deadlineMs?: number]> = [
     [
       "sets the fields after the handler",
       changed({ pass: (response, verdict) => queueMicrotask(() => applyToNode(response, verdict)) }),
@@ -118,6 +118,26 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       changed({ pass: (response, verdict) => (applyToNode(response, withoutWork(verdict)), void verdict.work.end({ status: 200, aborted: false })) }),
       "the work of a streamed response ends with its body",
     ],
+    ["hears only the close of a response that waits behind another", changed({ pass: endsOnItsClose }), "L21 · pipelined and gone"],
+    ["hears only the close of a response without a connection", changed({ pass: endsOnItsClose }), "L21 · no socket"],
+    ["waits for the handler's response", endsByHandler, "L21 · dropped by an outer middleware"],
+    ["waits for the response of a handler behind middleware that fails", endsByHandler, "L21 · throws after next()"],
+    [
+      "looks for the end of a response right after its `end`",
+      changed({
+        pass(response, verdict) {
+          applyToNode(response, withoutWork(verdict));
+          const { end } = response;
+          response.end = ((...args: Parameters<typeof end>) => {
+            const sent = end.apply(response, args);
+            if (response.writableEnded) void verdict.work.end({ status: response.statusCode, aborted: false });
+            return sent;
+          }) as typeof end;
+        },
+      }),
+      "L21 · compressed",
+    ],
+    ["waits for the handler of a client that left", endsAfterHandler, "L21 · never ends after its client left", 1_000],
     [
       "ends no work that a handler reports",
       changed({
@@ -206,10 +226,10 @@ describe("a wrong adapter fails the case that names its mistake", () => {
   beforeAll(() => void (warnings = vi.spyOn(process, "emitWarning").mockReturnValue()));
   afterAll(() => warnings.mockRestore());
 
-  test.concurrent.each(wrong)("an adapter that %s", async (_mistake, adapter, failing) => {
+  test.concurrent.each(wrong)("an adapter that %s", async (_mistake, adapter, failing, deadlineMs = 200) => {
     await expect(runCase(failing, rateLimit, 5_000)).resolves.toBeUndefined();
     // What a wrong adapter leaves out never comes, so the test need not wait long for it.
-    await expect(runCase(failing, adapter, 200)).rejects.toThrow(/^Expected (?!no exception).*\nLikely cause: The \S.*\.$/s);
+    await expect(runCase(failing, adapter, deadlineMs)).rejects.toThrow(/^Expected (?!no exception).*\nLikely cause: The \S.*\.$/s);
   });
 });
 
@@ -272,6 +292,48 @@ function changed({ before, wait, verdict: change = (verdict) => verdict, pass = 
       if (wait !== undefined) return wait(request).then(() => verdict).then(go);
       return "outcome" in verdict ? go(verdict) : verdict.then(go);
     };
+  };
+}
+
+function endsOnItsClose(response: ServerResponse, verdict: Pass): void {
+  applyToNode(response, withoutWork(verdict));
+  response.once("close", () => void verdict.work.end({ status: response.statusCode, aborted: false }));
+}
+
+/** Ends the work when the handler has ended its response. */
+function endsByHandler(options: Parameters<NodeAdapter>[0]): ReturnType<NodeAdapter> {
+  return withHandler(options, (request, response, { work }, listener) => listener(request, new Proxy(response, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        if (name === "end") void work.end({ status: response.statusCode, aborted: false });
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  })));
+}
+
+/** Ends the work when the response has closed and the handler is done. */
+function endsAfterHandler(options: Parameters<NodeAdapter>[0]): ReturnType<NodeAdapter> {
+  return withHandler(options, (request, response, { work }, listener) => {
+    const closed = new Promise((resolve) => response.once("close", resolve));
+    const handled = Promise.resolve(listener(request, response));
+    void Promise.all([handled, closed]).then(() => work.end({ status: response.writableFinished ? response.statusCode : 499, aborted: !response.writableFinished }));
+    return handled;
+  });
+}
+
+type Listener = Parameters<ReturnType<NodeAdapter>>[0];
+
+function withHandler(options: Parameters<NodeAdapter>[0], handle: (request: IncomingMessage, response: ServerResponse, verdict: Pass, listener: Listener) => unknown): ReturnType<NodeAdapter> {
+  const gate = createGate(options, nodeReader);
+  return (listener) => async (request, response) => {
+    const verdict = await gate(request as Parameters<typeof gate>[0]);
+    if (verdict.outcome === "refuse") return refuseOnNode(response, verdict, request);
+    if (verdict.outcome === "skip") return listener(request, response);
+    applyToNode(response, withoutWork(verdict));
+    return handle(request, response, verdict, listener);
   };
 }
 

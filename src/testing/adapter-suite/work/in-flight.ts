@@ -105,8 +105,8 @@ async function openRequest(server: ServerUnderTest, path: "/slow" | "/events"): 
   return connection;
 }
 
-// The server usually notices a disconnect before it reads these later requests.
-async function letNotice(server: ServerUnderTest): Promise<void> {
+/** The server usually notices a disconnect before it reads these later requests. */
+export async function letNotice(server: ServerUnderTest): Promise<void> {
   for (let i = 0; i < 2; i++) await server.get("/ok", { "X-User": "bob" });
 }
 
