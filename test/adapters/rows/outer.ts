@@ -11,8 +11,9 @@ export function answerInstead(response: ServerResponse): void {
 /** Compresses what the handler sends, some time after its `end`, as `compression` does. */
 export function compressEnd(response: ServerResponse): void {
   const { end } = response;
-  response.end = ((body: string | Buffer) => {
-    setImmediate(() => end.call(response.setHeader("Content-Encoding", "gzip").removeHeader("Content-Length") ?? response, gzipSync(body), "utf8"));
+  response.end = ((body: string | Buffer | null) => {
+    if (!response.headersSent) response.setHeader("Content-Encoding", "gzip").removeHeader("Content-Length");
+    setImmediate(() => end.call(response, gzipSync(body ?? ""), "utf8"));
     return response;
   }) as typeof end;
 }
