@@ -20,7 +20,7 @@ const services = [
   "test/core/pollution.test.ts",
   "test/client/{obey,fetch/outage}.test.ts",
   "test/client/traffic/simulation.test.ts",
-  "test/adapters/browser.test.ts",
+  "test/adapters/{browser,random-stacks}.test.ts",
   "test/adapters/contract/contract-older.test.ts",
   "test/stores/{redis,postgres}/**/*.test.ts",
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",

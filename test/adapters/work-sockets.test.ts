@@ -188,7 +188,7 @@ describe("without a server", () => {
   test.each(rows)("L21 · the work of %s ends when its response has ended: %s", async (name, what) => {
     const { options, outcomes, left } = twenty();
     const handle = await frameworks[name]?.(options);
-    const { request, response } = shims[what]?.() as Shim;
+    const { request, response } = (shims[what] as () => Shim)();
     handle?.(request, response);
     await vi.waitFor(() => expect([left(), outcomes]).toEqual([CAPACITY, [SENT]]), SOON);
   });
