@@ -797,6 +797,61 @@ export const lawMutants: readonly Mutant[] = [
     replace: "handled.then(finish, fail)",
   },
   {
+    item: "L21", test: "work-sockets",
+    find: "stop = onClose(request, end);",
+    replace: "stop = null;",
+  },
+  {
+    item: "L21", test: "work-sockets",
+    find: "if (!response.socket && !connection?._httpMessage) end();",
+    replace: "if (!response.socket) end();",
+  },
+  {
+    item: "L21", test: "work-sockets",
+    find: 'response.once("finish", end);',
+    replace: "",
+  },
+  {
+    item: "L12", test: "work-sockets",
+    find: "if (!listeners.delete(listener) || listeners.size > 0) return;",
+    replace: "if (listeners.size >= 0) return;",
+  },
+  {
+    item: "L21", test: "work-dropped",
+    find: "return this.unread === null && waitedMs <",
+    replace: "return waitedMs <",
+  },
+  {
+    item: "L21", test: "work-dropped",
+    find: "MOST_AFTER_LEAVING * staleAfterMs",
+    replace: "Infinity",
+  },
+  {
+    item: "L17", test: "work-dropped",
+    find: "this.#stopWaiting === null ? 0 : monotonicClock() - this.#leftAt",
+    replace: "monotonicClock() - this.#leftAt",
+  },
+  {
+    item: "L21", test: "work-dropped",
+    find: "this.unread?.();",
+    replace: "",
+  },
+  {
+    item: "L12", test: "work-dropped",
+    find: "request.stop = onSignalAbort(",
+    replace: "void onSignalAbort(",
+  },
+  {
+    item: "L21", test: "work-dropped",
+    find: 'typeof incoming?.method !== "string"',
+    replace: "incoming === undefined",
+  },
+  {
+    item: "L21", test: "work-dropped",
+    find: "else work.whenSettles(endOnClose, outgoing);",
+    replace: "",
+  },
+  {
     item: "L21", test: "gate-signals",
     find: "return waits || parts.some((part) => mayHold(part.policy));",
     replace: "return waits && parts.length > 0;",
