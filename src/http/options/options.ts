@@ -91,8 +91,10 @@ export type ChargeOptions<Request, Rest extends readonly unknown[] = [], K = Key
    * Returns what an allowed request really cost, when its work has ended, or a promise of it. `undefined` leaves the
    * charge, and 0 returns it: `({ status }) => (status === 204 ? 0 : undefined)` for a login that succeeded. For a
    * policy of several limits, return an object with their names. Called once for each allowed request, also for clients
-   * that left: `outcome.status` is then 499. No response waits for it. A failure leaves the charge, and the first
-   * failure in the process becomes a process warning. What a handler says with `reportCost` wins.
+   * that left before the response was complete: `outcome.status` is then 499. On web, and on Hono without Node, it is
+   * not called for a response that middleware drops, unless the policy has a limit in flight. No response waits for it.
+   * A failure leaves the charge, and the first failure in the process becomes a process warning. What a handler says
+   * with `reportCost` wins.
    */
   readonly actualCost?:
     ((outcome: Outcome, request: Request) => NoInfer<CostOf<K> | undefined | Promise<CostOf<K> | undefined>>) | undefined;

@@ -6,7 +6,9 @@ import type { Hold } from "./hold.js";
 
 /** How a request ended, as the server saw it. */
 export interface Outcome {
-  /** The status that was sent. 499 when the client left before the response was complete, or nobody read its body. */
+  /**
+   * The status that was sent. 499 when the client left before the response was complete, or no reader began its body.
+   */
   readonly status: number;
   /** True with the status 499. */
   readonly aborted: boolean;
