@@ -76,8 +76,8 @@ function renewal(every: PeriodStart["every"], days: number, options: object, fir
   }
   const written = Object.freeze({ every, ...(day === undefined ? {} : { day }), at, zone }) as Omit<Renewal, "rule">;
   const schedule = { every, day: numberOf(every, day), atMs: timeOf(at), zone: checkZone(zone) };
-  // Two hours more, for the clock of Troll in Antarctica: the largest step of a daylight saving time.
-  const fullMs = (days * DAY_SECONDS + 7_200) * 1_000;
+  // Three hours more, for the clock of Casey in Antarctica: the largest step back since 1970.
+  const fullMs = (days * DAY_SECONDS + 10_800) * 1_000;
   const rule = quotaRule(
     { calendar: Object.values(written).join(" "), fullMs, windowSeconds: days * DAY_SECONDS }, periodsOf(schedule),
   );

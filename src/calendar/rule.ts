@@ -7,6 +7,8 @@ import type { Period } from "./periods.js";
 
 // In an outage a 32nd of the local share can be taken at once, and the whole share within a period.
 const QUOTA_PARTS = 32;
+// A waiter looks no further ahead: more than three months of days.
+const MOST_RENEWALS = 100;
 
 /** Makes the arithmetic of quotas whose periods `periodAt` finds. */
 export function quotaRule(facts: RuleFacts, periodAt: (now: number) => Period): QuotaRule {
@@ -24,6 +26,15 @@ export function quotaRule(facts: RuleFacts, periodAt: (now: number) => Period): 
     return near;
   }
 
+  // The dates from one on, because a long line asks for them again and again.
+  let dates: number[] = [];
+  function dateAfter(date: number, renewals: number): number {
+    if (dates[0] !== date) dates = [date];
+    const last = Math.min(renewals, MOST_RENEWALS);
+    while (dates.length <= last) dates.push(dateOf((dates.at(-1) as number) + 1));
+    return dates[last] as number;
+  }
+
   return {
     field: "renews",
     kind: "quota",
@@ -31,6 +42,7 @@ export function quotaRule(facts: RuleFacts, periodAt: (now: number) => Period): 
     tokens: ALL_UNITS,
     everyMs: 1,
     dateOf,
+    dateAfter,
     datesNear,
     lagAt(record, now, units) {
       const own = ownDate(record, now);

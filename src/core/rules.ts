@@ -128,6 +128,8 @@ export interface DatedWork {
 
 /** The arithmetic of a quota: `at` of a record is the last millisecond of its period, and all tokens then come back. */
 export interface QuotaRule extends DatedRule {
+  /** The date that is so many renewals after a date, and at most 100. */
+  dateAfter(date: number, renewals: number): number;
   readonly field: "renews";
   readonly inFlight?: undefined;
   /** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */

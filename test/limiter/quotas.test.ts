@@ -184,3 +184,10 @@ describe("13 · header fields of a quota", () => {
     expect([weekly(), monthly()].map((renews) => writer.write(definePolicy({ capacity: 1, renews }), limiter.peek("bob", 0))[7])).toEqual(['"default";q=1;w=604800', '"default";q=1;w=2678400']);
   });
 });
+
+test("L20 · a refund gives back in the first hour of a day of 27 hours", () => {
+  const clock = new ManualClock(Date.parse("2012-02-21T13:00:05Z")); // the clock of Casey goes back by 3 hours
+  const limiter = createLimiter({ policy: { name: "d", capacity: 10, renews: daily({ zone: "Antarctica/Casey" }) }, store: new MemoryStore({ clock: clock.now }) });
+  const decision = limiter.consume("k", 8);
+  expect([decision.resetMs, limiter.refund("k", decision), limiter.peek("k").remaining]).toEqual([27 * HOUR - 5_000, true, 10]);
+});

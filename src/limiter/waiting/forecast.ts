@@ -124,7 +124,9 @@ export function forecastAfter(parts: Parts, wants: readonly Want[], returned: To
  * there. -Infinity when they were there at once. `wanted` may exceed the capacities.
  *
  * The result is never too late, unless other callers return tokens. It can be too early by less than 1 ms for each
- * earlier caller. Tokens in flight are left out, because nobody knows when work is done.
+ * earlier caller. Of a quota it is the renewal that brings the last of the tokens: too early where the callers leave
+ * some of a period, because their costs do not fit, and beyond 100 renewals. Tokens in flight are left out, because
+ * nobody knows when work is done.
  */
 export function expectedAt(forecast: Forecast, wants: readonly Want[], wanted: Tokens): number {
   return latestOf(forecast, wants, wanted, false);
@@ -176,8 +178,16 @@ function waitAt(forecast: Forecast, name: string, limit: Limit, wanted: Tokens, 
   const bucket = forecast.buckets.get(name) ?? fullBucket(limit);
   const storeNow = forecast.storeAt + ms;
   // A cost of 0 fits even when more is spent than a new, smaller capacity allows.
-  const wait = tokens === 0 ? 0 : waitFor(tokens, spentAt(bucket, limit, storeNow), limit);
-  return wait === 0 ? 0 : wait + lagAt(bucket, limit, storeNow);
+  const spent = spentAt(bucket, limit, storeNow);
+  const wait = tokens === 0 ? 0 : waitFor(tokens, spent, limit);
+  if (wait === 0) return 0;
+  const lag = lagAt(bucket, limit, storeNow);
+  const { rule, capacity } = limit;
+  // Each renewal of a quota brings one capacity, and clears a debt.
+  if (rule !== undefined && !rule.inFlight) {
+    return rule.dateAfter(storeNow + lag, Math.ceil((tokens - Math.max(0, capacity - spent)) / capacity) - 1) + 1 - storeNow;
+  }
+  return wait + lag;
 }
 
 // Whole milliseconds. A sum of fractions may miss the whole one by a rounding error.
