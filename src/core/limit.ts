@@ -1,4 +1,4 @@
-import { checkName, checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "./check.js";
+import { checkName, checkOptions, expected, ownMembers, positiveInteger, show, wholeNumber } from "./check.js";
 import type { InFlightRule, LimitRule, QuotaRule, Renewal, Returns, RuleFacts } from "./rules.js";
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
@@ -142,15 +142,20 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const written = own[field];
   const rule = written?.rule as LimitRule | undefined;
   const capacity = positiveInteger("capacity", own.capacity);
-  if (written !== undefined && (own.refill !== undefined || rule?.field !== field || (own.renews && own.returns))) {
-    const maker = field === "renews" ? "monthly() or monthly(copy)" : "whenDone() or whenDone(copy)";
-    throw new TypeError(expected(field, `made by ${maker}, and the only one of \`refill\`, \`renews\` and \`returns\``, written));
+  const given = (["refill", "renews", "returns"] as const).filter((each) => own[each] !== undefined);
+  if (given.length > 1) throw new TypeError(`Expected only one of \`${given.join("` and `")}\`, got ${given.length}`);
+  if (written !== undefined && rule?.field !== field) {
+    const { every, name: made } = Object(written) as { readonly every?: string; readonly name?: string };
+    const [, day, week] = /^"?(?:(da)|(week))/.exec(every ?? made ?? show(written)) ?? [];
+    const maker = field === "returns" ? "whenDone" : day ? "daily" : week ? "weekly" : "monthly";
+    throw new TypeError(`${expected(field, `made by ${maker}()`, written)}. For a copy write ${maker}(limit.${field})`);
   }
   const refill =
     rule ??
     checkOptions(
       own.refill as Refill, ["tokens", "everyMs"],
-      "an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`", explainRefill, "refill",
+      typeof own.refill === "function" ? `called, as in perMinute(${capacity})` : REFILL_TEXT,
+      explainRefill, "refill",
     );
   const tokens = positiveInteger(
     "refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.",
@@ -179,6 +184,7 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   ) as Limit;
 }
 
+const REFILL_TEXT = "an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`";
 const explainRefill = (): string => " of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)";
 
 /** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */

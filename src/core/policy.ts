@@ -60,7 +60,8 @@ export interface ManyLimitsPolicy {
 
 /**
  * A checked, frozen policy, made by {@link definePolicy}. It is plain data: {@link definePolicy} accepts a copy made by
- * `structuredClone`, JSON or RPC.
+ * `structuredClone`, JSON or RPC. A copy of a quota or of a limit in flight lacks its code: write
+ * `renews: monthly(limit.renews)` or `returns: whenDone(limit.returns)` first.
  */
 export interface Policy {
   /** Unique among the policies of one store. */
@@ -105,7 +106,7 @@ export function isPolicy(value: unknown): value is Policy {
  * Returns a checked, frozen policy. Define each policy once, not per request: checking costs more than deciding.
  *
  * Returns a policy that is already defined unchanged. Defines a copy again, such as one from a message to another
- * worker. Throws a TypeError or RangeError that names the wrong part.
+ * worker, as {@link Policy} says. Throws a TypeError or RangeError that names the wrong part.
  * @example
  * const interactive = definePolicy({ name: "interactive", capacity: 30, refill: perSecond(5) });
  * const api = definePolicy({

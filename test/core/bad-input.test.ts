@@ -1,4 +1,4 @@
-import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Cost, type Key, type PolicyOptions } from "sluice";
+import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, monthly, perSecond, run, TokenBucket, weekly, whenDone, type Cost, type Key, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 
@@ -55,16 +55,23 @@ describe("L9 · limits and policies", () => {
     ...positive("refill.everyMs").map(([given, ...rest]): Row => [{ capacity: 5, refill: { tokens: 1, everyMs: given } }, ...rest]),
     [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
     [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`, got undefined"],
-    [{ capacity: 5, refill, renews: daily() }, TypeError, "Expected `renews` to be made by monthly() or monthly(copy), and the only one of `refill`, `renews` and `returns`, got an object"],
-    [{ capacity: 5, renews: refill }, TypeError, "Expected `renews` to be made by monthly() or monthly(copy), and the only one of `refill`, `renews` and `returns`, got an object"],
-    [{ capacity: 5, renews: null }, TypeError, "Expected `renews` to be made by monthly() or monthly(copy), and the only one of `refill`, `renews` and `returns`, got null"],
+    ...[{ refill, renews: daily() }, { renews: daily(), returns: whenDone() }, { refill, returns: whenDone() }, { refill, renews: null }, { refill, renews: daily(), returns: whenDone() }].map((two): Row => [
+      { capacity: 5, ...two }, TypeError, `Expected only one of \`${Object.keys(two).join("` and `")}\`, got ${Object.keys(two).length}`,
+    ]),
+    ...([[daily, "daily", "a function"], [weekly, "weekly", "a function"], [monthly, "monthly", "a function"], ["daily", "daily", '"daily"'], ["weekly", "weekly", '"weekly"'], ["month", "monthly", '"month"'], [structuredClone(daily({ at: "06:00" })), "daily", "an object"], [structuredClone(weekly()), "weekly", "an object"], [structuredClone(monthly()), "monthly", "an object"], [refill, "monthly", "an object"], [whenDone(), "monthly", "an object"]] as ReadonlyArray<readonly [unknown, string, string]>).map(([renews, maker, got]): Row => [
+      { capacity: 5, renews }, TypeError, `Expected \`renews\` to be made by ${maker}(), got ${got}. For a copy write ${maker}(limit.renews)`,
+    ]),
+    ...([[whenDone, "a function"], [structuredClone(whenDone()), "an object"], [true, "true"], [monthly(), "an object"]] as ReadonlyArray<readonly [unknown, string]>).map(([returns, got]): Row => [
+      { capacity: 5, returns }, TypeError, `Expected \`returns\` to be made by whenDone(), got ${got}. For a copy write whenDone(limit.returns)`,
+    ]),
+    [{ capacity: 5, renews: null }, TypeError, "Expected `renews` to be made by monthly(), got null. For a copy write monthly(limit.renews)"],
     [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`, got 5"],
     [{ capacity: 5, refill: { tokens: 5, everyMs: 1_000, per: 1 } }, TypeError, "Unknown option `per` of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)"],
     [{ capacity: 5, refill: { tokens: 5, per: "minute" } }, TypeError, "Unknown option `per` of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)"],
     [{ name: "bulk", capacity: NaN, refill }, RangeError, 'Policy "bulk": Expected `capacity` to be a positive integer, got NaN'],
     [{ name: "bulk", capacity: 5, refill: perSecond(0.5) }, RangeError, 'Policy "bulk": Expected `refill.tokens` to be a positive integer, got 0.5. For one token every two seconds write { tokens: 1, everyMs: 2000 }.'],
     [{ name: "api", limits: [{ capacity: 5, refill }, { name: "day", capacity: "9", refill }] }, TypeError, 'Policy "api", limit "day": Expected `capacity` to be a positive integer, got "9"'],
-    [{ capacity: 5, refill: perSecond }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`, got a function"],
+    [{ capacity: 5, refill: perSecond }, TypeError, "Expected `refill` to be called, as in perMinute(5), got a function"],
     [
       { capacity: 104_249_992, refill: { tokens: 1, everyMs: 86_400_000 } },
       RangeError,

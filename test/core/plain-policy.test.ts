@@ -1,6 +1,6 @@
 // A policy is data: it crosses to another worker, process or Durable Object, and is a policy again there.
 import fc from "fast-check";
-import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Policy, type PolicyOptions, type RateOptions } from "sluice";
+import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, monthly, perSecond, run, TokenBucket, weekly, whenDone, type LimitOptions, type Policy, type PolicyOptions, type RateOptions } from "sluice";
 import { casStore, adjustRecords, consumeRecords, fullBucket, peekRecords } from "sluice/store";
 import { createGate } from "sluice/http";
 import { RedisStore } from "sluice/redis";
@@ -123,5 +123,17 @@ describe("a copy of a policy", () => {
     ["a name that is none", { ...copy, name: "a b" }, "Expected `policy.name` to be 1 to 64 letters"],
   ])("with %s is refused", (_, nonsense, message) => {
     expect(() => definePolicy(nonsense as PolicyOptions)).toThrow(message);
+  });
+
+  test.each(Object.entries(WAYS))("of a quota or a limit in flight by %s says what to write, and that is taken", (_, copyOf) => {
+    for (const [given, cure] of [[{ renews: daily({ at: "06:00" }) }, "daily"], [{ renews: weekly() }, "weekly"], [{ renews: monthly() }, "monthly"], [{ returns: whenDone() }, "whenDone"]] as const) {
+      const policy = definePolicy({ name: "api", limits: [{ name: "a", capacity: 5, ...given } as LimitOptions, { name: "b", capacity: 5, refill: perSecond(1) }] });
+      const copied = copyOf(policy) as Policy;
+      const [field] = Object.keys(given) as ["renews" | "returns"];
+      expect(() => definePolicy(copied)).toThrow(`Policy "api", limit "a": Expected \`${field}\` to be made by ${cure}(), got an object. For a copy write ${cure}(limit.${field})`);
+      const make = { daily, weekly, monthly, whenDone }[cure] as unknown as (copy: unknown) => never;
+      const mended = definePolicy({ ...copied, limits: copied.limits.map((each) => (each[field] ? { ...each, [field]: make(each[field]) } : each)) } as PolicyOptions);
+      expect(samePolicy(mended, policy)).toBe(true);
+    }
   });
 });

@@ -236,7 +236,7 @@ describe("whenDone", () => {
     const made = whenDone({ staleAfterMs: 5_000 });
     expect(JSON.parse(JSON.stringify(made))).toEqual({ staleAfterMs: 5_000, retryMs: 1_000, longestMs: 3_600_000 });
     const copy = structuredClone(made) as never;
-    expect(() => definePolicy({ capacity: 1, returns: copy })).toThrow("whenDone() or whenDone(copy)");
+    expect(() => definePolicy({ capacity: 1, returns: copy })).toThrow("For a copy write whenDone(limit.returns)");
     expect(definePolicy({ capacity: 1, returns: whenDone(copy) })).toMatchObject({ limits: [{ returns: { staleAfterMs: 5_000 } }] });
   });
 });
