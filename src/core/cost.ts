@@ -2,17 +2,20 @@ import { expected, isPlain, wholeNumber } from "./check.js";
 import { costAt, simplest, type Costs } from "./limit.js";
 import type { Policy } from "./policy.js";
 
-/** Whole tokens for every rate and quota, or a plain object with the names of limits, such as `{ tokens: 2_000 }`. */
+/** Whole tokens for the one limit, or for every rate and quota; or a plain object with the names of limits. */
 export type Cost = number | Readonly<Record<string, number>>;
 
 /**
- * Checks the cost of a request. A limit that it does not name costs its own `cost`. Throws a TypeError or RangeError
- * for a number that is not whole, an unknown limit name and an object that is not plain.
+ * Checks the cost of a request. A limit that it does not name costs its own `cost`. `own` is the policy of the limiter
+ * that a number is meant for; undefined for a number that is for several limiters. Throws a TypeError or RangeError for
+ * a number that is not whole, an unknown limit name and an object that is not plain.
  */
-export function parseCost(policy: Policy, cost: Cost | undefined, name = "cost"): Costs {
-  const costs = cost === undefined ? policy.ownCosts : parseTokens(policy, cost, name, policy.ownCosts);
-  // One number is for every rate and quota. A limit in flight costs what it says itself.
-  return policy.inFlight && typeof cost === "number" ? exceptInFlight(policy, costs, policy.ownCosts) : costs;
+export function parseCost(policy: Policy, cost: Cost | undefined, own: Policy | undefined): Costs {
+  const costs = cost === undefined ? policy.ownCosts : parseTokens(policy, cost, "cost", policy.ownCosts);
+  if (policy.inFlight === undefined || typeof cost !== "number") return costs;
+  // A cost of 2,000 tokens must not be refused by a limit in flight beside them.
+  const isForOne = own?.inFlight !== undefined && own.limits.length === 1 && policy.limits.length === 1;
+  return isForOne ? costs : exceptInFlight(policy, costs, policy.ownCosts);
 }
 
 /** Returns costs with those of `others` for limits in flight. */

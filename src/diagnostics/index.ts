@@ -14,6 +14,7 @@ export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-
 export { checkPolicyName } from "./policy-names.js";
 export { checkOverlay } from "./overlays.js";
 export { hintUnlogged } from "./quotas.js";
+export { markHandled, watchHeld } from "./requests/unsettled.js";
 export { checkCall, cureForCall } from "./requests/frameworks.js";
 export { checkDefaults, checkGateSetup } from "./gate-options.js";
 export { cureForStyle } from "./header-styles.js";

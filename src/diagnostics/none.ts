@@ -17,6 +17,8 @@ export function checkNoTimeout(): void {}
 export const createStoreHints: typeof diagnostics.createStoreHints = () => ({ failed: () => false, late() {} });
 export function hintOneSlot(): void {}
 export function hintUnlogged(): void {}
+export function markHandled(): void {}
+export function watchHeld(): void {}
 export function checkLimiter(): void {}
 export function checkLimiterSetup(): void {}
 export function checkStore(): void {}

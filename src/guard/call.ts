@@ -159,7 +159,7 @@ export class ConsumeCall extends Call<Decision> {
   protected override answered(decision: Decision): void {
     const { serverClock, store } = this.setup;
     serverClock.learn(decision, this.since);
-    this.#resolve(markNew(decision, store));
+    this.#resolve(markNew(decision, store, this.#key));
   }
 
   protected override late(decision: Decision): void {

@@ -108,7 +108,7 @@ class StoreGuard implements Guard {
         if (decision.reason === "store_unavailable" && this.#observers.size === 0) {
           this.#warnings.refused(error, this.#breaker.successes);
         }
-        return markNew(decision, store);
+        return markNew(decision, store, key);
       },
     };
   }
@@ -170,7 +170,8 @@ function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout }:
     call,
     consume(policy, key, costs) {
       try {
-        return markNew(call([bucketId(policy, key)], () => checkAnswer(store.consume(policy, key, costs), "consume")), store);
+        const make = (): Decision => checkAnswer(store.consume(policy, key, costs), "consume");
+        return markNew(call([bucketId(policy, key)], make), store, key);
       } catch (error) {
         return decideWithout(policy, key, costs, error);
       }

@@ -30,17 +30,20 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
 ): ChargeRequest<Request> {
   const { requests } = internalsOf(limiter);
   const fixed = typeof options.cost === "function" ? undefined : options.cost;
-  const costs = requests === null ? [fixed] : requests.costs(fixed);
+  const costs = requests === null ? [{ tokens: fixed, isForAll: false }] : requests.costs(fixed);
   if (typeof options.policy !== "function" || requests !== null) {
-    limiter.parts.forEach(({ policy }, i) => checkFixed(policy, costs[i] as Cost | undefined));
+    limiter.parts.forEach(({ policy }, i) => {
+      const { tokens, isForAll } = costs[i] as (typeof costs)[number];
+      checkFixed(policy, tokens as Cost | undefined, isForAll ? undefined : policy);
+    });
   }
   return requests === null
     ? chargeOne(reader, limiter as Decider, writer, verdicts)
     : chargeParts(requests, reader, limiter, writer, verdicts);
 
-  function checkFixed(policy: Policy, cost: Cost | undefined): void {
+  function checkFixed(policy: Policy, cost: Cost | undefined, own: Policy | undefined): void {
     writer.check(policy);
-    if (!neverFits(policy, parseCost(policy, cost))) return;
+    if (!neverFits(policy, parseCost(policy, cost, own))) return;
     throw new RangeError(expected("cost", `at most the capacity, ${policy.maxCost}`, cost));
   }
 }

@@ -11,11 +11,11 @@ import type { ConsumeOptions } from "./limiter.js";
 export type ConsumeArgument = number | ConsumeOptions | undefined;
 
 /**
- * Returns the cost in `asked` under `policy`. Default: the cost of the policy's limits. Throws the errors of
- * {@link parseCost}.
+ * Returns the cost in `asked` under `policy`. Default: the cost of the policy's limits. `own` is the limiter's policy,
+ * as in {@link parseCost}, whose errors it throws.
  */
-export function costOf(asked: ConsumeArgument, policy: Policy): Costs {
-  return parseCost(policy, typeof asked === "object" ? ownOption(asked, "cost") : asked);
+export function costOf(asked: ConsumeArgument, policy: Policy, own: Policy | undefined): Costs {
+  return parseCost(policy, typeof asked === "object" ? ownOption(asked, "cost") : asked, own);
 }
 
 /** The policy and the store of a limiter. */
@@ -83,11 +83,17 @@ export function checkConsumed(decision: unknown): void {
 export function tokensOf(policy: Policy, tokens: unknown, name: string, others: Costs = 0): Costs {
   const parsed = parseTokens(policy, tokens as Cost, name, others);
   if (typeof tokens !== "number" || tokens === 0 || policy.limits.length === 1) return parsed;
-  const names = policy.limits.map((limit) => limit.name);
+  // Work in flight gives back all of its tokens when it is done, so it has no cost to name.
+  const named = policy.limits.flatMap((limit) => (limit.rule?.inFlight ? [] : `${nameInCode(limit.name)}: ${tokens}`));
   throw new TypeError(
-    `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${names.length} ` +
-    `limits: write { ${names.join(" or ")}: ${tokens} }`,
+    `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${policy.limits.length} ` +
+    `limits: write ${named.length > 0 ? `{ ${named.join(", ")} }` : "0, because all of them are in flight"}`,
   );
+}
+
+/** The name of a limit as a member of an object in code: `tokens`, `"per-day"`. */
+function nameInCode(name: string): string {
+  return /^[A-Za-z][A-Za-z\d_]*$/.test(name) ? name : JSON.stringify(name);
 }
 
 /**

@@ -23,12 +23,15 @@ export interface LimiterCharge {
 /** The charges of one call, one for each part of a limiter. Null for a part without a limit. */
 export type Charges = ReadonlyArray<LimiterCharge | null>;
 
-/** Checks the arguments of `consume` and returns the charge on `limiter`, or null for a policy without a limit. */
-export function chargeOf(limiter: PlainLimiter, key: Key, asked: ConsumeArgument): LimiterCharge | null {
+/**
+ * Checks the arguments of `consume` and returns the charge on `limiter`, or null for a policy without a limit.
+ * `isForAll` says that a number is the cost for all members of a combination.
+ */
+export function chargeOf(limiter: PlainLimiter, key: Key, asked: ConsumeArgument, isForAll: boolean): LimiterCharge | null {
   const policy = policyOf(asked, limiter);
   const encoded = encodeKey(key);
   if (isUnlimited(policy)) return null;
-  const cost = costOf(asked, policy);
+  const cost = costOf(asked, policy, isForAll ? undefined : limiter.policy);
   // A copy, because the caller may change its key before the charge is made. A gate knows its own UNIDENTIFIED, which
   // is encoded as "(", by identity.
   const own = typeof key === "string" || encoded === "(" ? key : ([...key] as Key & unknown[]);
@@ -45,7 +48,11 @@ export function sumOfCharges(charge: LimiterCharge, other: LimiterCharge): Limit
 /** The options of `consume` for checked costs: a copy, because the caller may change its own. */
 function askedOf(policy: Policy, cost: Costs): ConsumeOptions {
   return {
-    cost: typeof cost === "number" ? cost : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)])),
+    // By name where one number may not be for limits in flight.
+    cost:
+      typeof cost === "number" && !policy.inFlight
+        ? cost
+        : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)])),
     policy,
   };
 }

@@ -1,4 +1,4 @@
-import { checkLimiter, checkLimiterSetup, checkStore, createDecisionLog } from "#diagnostics";
+import { checkLimiter, checkLimiterSetup, checkStore, createDecisionLog, watchHeld } from "#diagnostics";
 import { ownMembers } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
@@ -96,13 +96,14 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => Decider)
       if (isUnlimited(policy)) return withoutLimit({ store, policy: own });
       tiers.wereCharged = true;
     }
-    const cost = asked === undefined ? own.ownCosts : costOf(asked, policy as Policy);
+    const cost = asked === undefined ? own.ownCosts : costOf(asked, policy as Policy, own);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
     const decided =
       memory === null
         ? guarded.consume(policy as Policy, encoded, cost)
-        : markNew(memory.consume(policy as Policy, encoded, cost), memory);
+        : markNew(memory.consume(policy as Policy, encoded, cost), memory, encoded);
+    if (!mayShadow) watchHeld(store, policy as Policy, decided);
     return listens || mayShadow || log !== null ? finish(key, decided, listens, sentAt) : decided;
   };
 
@@ -129,7 +130,7 @@ function createPeek(base: Base): Pick<Acts, "peek"> {
       if (tiers.wereCharged) checkPolicyIn(asked);
       const [policy, encoded] = [policyOf(asked as ConsumeArgument, base), encodeKey(key as Key)];
       if (isUnlimited(policy)) return () => withoutLimit({ store, policy: own });
-      const cost = costOf(asked as ConsumeArgument, policy);
+      const cost = costOf(asked as ConsumeArgument, policy, own);
       return () =>
         thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
     },

@@ -37,7 +37,7 @@ export interface Requests {
   /** Returns a function that reads the keys of a request. `callerOf` reads the key of one part. */
   callersBy(callerOf: CallerOf): (keys: unknown) => unknown;
   /** The cost for each part, from one number for all or costs by the names of a combination. */
-  costs(cost: unknown): readonly unknown[];
+  costs(cost: unknown): ReadonlyArray<{ readonly tokens: unknown; readonly isForAll: boolean }>;
   /**
    * Takes the tokens of a request. `prepare` gets each charge before anything is taken. While the limiter waits,
    * `onDisconnect` listens for the end of the client's connection, and returns a function that ends this.
@@ -116,7 +116,7 @@ export function internalsOf(limiter: unknown): Internals {
 export function unguarded(store: SyncStore): GuardedStore {
   return {
     timeoutMs: 100,
-    consume: (policy, key, cost) => markNew(checkAnswer(store.consume(policy, key, cost), "consume"), store),
+    consume: (policy, key, cost) => markNew(checkAnswer(store.consume(policy, key, cost), "consume"), store, key),
     peek: (policy, key, cost) => checkAnswer(store.peek?.(policy, key, cost) as Decision, "peek"),
     call: (_buckets, make) => make(),
     decideWithout(_policy, _key, _cost, error) {

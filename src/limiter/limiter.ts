@@ -25,9 +25,12 @@ export interface PolicyChoice<K = Key> {
 /** The cost and the policy of one call. */
 export interface ConsumeOptions<K = Key> extends PolicyChoice<K> {
   /**
-   * The tokens to take: a whole number for every rate and quota, or an object with the names of limits, such as
-   * `{ tokens: 2_000 }`. A limit that is not named takes its `cost` option, which is 1 by default. A combination takes
-   * one number for all members, or an object by their names whose values are costs.
+   * The tokens to take: a whole number, or an object with the names of limits, such as `{ tokens: 2_000 }`. A limit
+   * that is not named takes its `cost` option, which is 1 by default. A combination takes one number for all members,
+   * or an object by their names whose values are costs.
+   *
+   * A number is for the one limit of a limiter whose own policy has one. Otherwise it is for every rate and quota. A
+   * limit in flight is then charged as if it was not named.
    */
   readonly cost?: CostOf<K> | undefined;
 }
@@ -47,12 +50,13 @@ export interface Limiter<K = Key, D extends Decision = Decision, Sync extends bo
   /** Whether calls under `key` are counted and never refused. For a combination: whether all members do so. */
   shadow(key: K): boolean;
   /**
-   * Takes tokens for `key` if they are there, and nothing otherwise. `cost` is a number for every rate and quota, or
-   * options that can name the cost of each limit. Default: the cost of the policy's limits, which is 1 by default.
+   * Takes tokens for `key` if they are there, and nothing otherwise. A refusal is an answer, not an error: look at
+   * `allowed`, or write `granted(await limiter.consume(key))`, which throws for a refusal.
    *
-   * A refusal is an answer, not an error. Throws a TypeError for a key that identifies no caller, and a RangeError for
-   * a cost that is not a whole number. Nothing is taken then. Does not throw when the store fails or exceeds its
-   * timeout: see `onStoreError`. Exception: the errors of a store without a guard reach the caller.
+   * `cost` is a number, or options that can name the cost of each limit. See {@link ConsumeOptions}. Default: the cost
+   * of the policy's limits, which is 1 by default. Throws a TypeError for a key that identifies no caller, and a
+   * RangeError for a cost that is not a whole number. Nothing is taken then. Does not throw when the store fails or
+   * exceeds its timeout: see `onStoreError`. Exception: the errors of a store without a guard reach the caller.
    */
   consume(key: K, cost?: number | ConsumeOptions<K>): MaybePromise<Sync, D>;
   /**
@@ -76,9 +80,9 @@ export interface Limiter<K = Key, D extends Decision = Decision, Sync extends bo
    * A limit that `actual` does not name keeps its charge. A number above 0 is for a policy of one limit.
    *
    * Each decision is settled once. Returns false for a second call, a refusal, a decision of `peek`, one that `shadow`
-   * allowed, one of another limiter, and a copy. `policy` is the one of the decision, for a tier. Throws a TypeError or
-   * RangeError for a cost that is not whole, and the store's error when it fails: settle again only after the code
-   * `"ERR_STORE_OPEN"`.
+   * allowed, one of another limiter, and a copy. `policy` is the one of the decision, for a tier. Throws a TypeError
+   * for another key than that of the decision, and a TypeError or RangeError for a cost that is not whole. Nothing is
+   * changed then. Throws the store's error when it fails: settle again only after the code `"ERR_STORE_OPEN"`.
    */
   settle(key: K, decision: D, actual: CostOf<K>, options?: PolicyChoice<K>): MaybePromise<Sync, boolean>;
   /** Returns all tokens of `decision`, because its work was not done: settles it to nothing, like {@link settle}. */

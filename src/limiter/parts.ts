@@ -1,3 +1,4 @@
+import { watchHeld } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { ConsumeArgument } from "./arguments.js";
@@ -16,8 +17,11 @@ export interface LimiterParts extends Pick<Internals, "sync"> {
    * Returns the key with `change` applied to the key of each part. `unlimited` stays, and a missing key is undefined.
    */
   mapKey(key: unknown, change: (key: unknown, part: PlainLimiter) => unknown): unknown;
-  /** Checks a call and returns the charge of each part, in order. Null for a part without a limit. */
-  charges(key: unknown, asked: unknown): Charges;
+  /**
+   * Checks a call and returns the charge of each part, in order. Null for a part without a limit. `isForAll` says that
+   * a number is for several limiters, not for this one.
+   */
+  charges(key: unknown, asked: unknown, isForAll?: boolean): Charges;
   /** Takes all charges or none, without telling the observers. */
   ask(charges: Charges): Decision | Promise<Decision>;
   /** Tells each observer once of the decision on the charges. `durationMs` is undefined over a synchronous store. */
@@ -25,11 +29,17 @@ export interface LimiterParts extends Pick<Internals, "sync"> {
   /** Returns the tokens of an allowed decision that no caller got. Does not wake callers that wait for them. */
   giveBack(charges: Charges, decision: Decision): void | Promise<void>;
   /** The tokens for each part: one number for all, or by the names of a combination. `title` names them in an error. */
-  spread(title: string, tokens: unknown): readonly unknown[];
+  spread(title: string, tokens: unknown, isForAll?: boolean): ReadonlyArray<PartTokens>;
   /** The decision on the charges, in the shape that `ask` returns. */
   decisionOf(parts: ReadonlyArray<Decision | null>, charges: Charges): Decision;
   /** The decision of each part. Null for a part that was not asked. */
   partsOf(decision: Decision): ReadonlyArray<Decision | null>;
+}
+
+/** The tokens for one part, and whether they are a number for several limiters. */
+export interface PartTokens {
+  readonly tokens: unknown;
+  readonly isForAll: boolean;
 }
 
 /** Returns the parts of any limiter. Throws a TypeError for any other object. */
@@ -50,14 +60,14 @@ function onePart(limiter: PlainLimiter, { sync, acts, observer, log }: PlainInte
     sync,
     acts,
     mapKey: (key, change) => change(key, limiter),
-    charges: (key, asked) => [chargeOf(limiter, key as Key, asked as ConsumeArgument)],
+    charges: (key, asked, isForAll = false) => [chargeOf(limiter, key as Key, asked as ConsumeArgument, isForAll)],
     ask: ([charge]) => (charge ? askFor(charge) : withoutLimit(limiter)),
     tell: ([charge], decision, durationMs) => {
       if (charge) log?.(charge.key, decision);
       if (charge && observer?.listens()) observer.decided(limiter, decision, charge.key, durationMs);
     },
     giveBack: ([charge], decision) => (charge ? giveBack(charge, decision) : undefined),
-    spread: (_title, tokens) => [tokens],
+    spread: (_title, tokens, isForAll = false) => [{ tokens, isForAll }],
     decisionOf: ([decision]) => decision ?? withoutLimit(limiter),
     partsOf: (decision) => [decision],
   };
@@ -68,7 +78,9 @@ export function askFor({ limiter, policy, encoded, cost, shadow }: LimiterCharge
   const { guarded, tiers } = plainInternalsOf(limiter);
   if (policy !== limiter.policy) tiers.wereCharged = true;
   const decided = guarded.consume(policy, encoded, cost);
-  return shadow ? thenOne(decided, inShadow) : decided;
+  if (shadow) return thenOne(decided, inShadow);
+  watchHeld(limiter.store, policy, decided);
+  return decided;
 }
 
 /** Returns the tokens of one charge. Does not wake callers that wait for them. */

@@ -1,3 +1,4 @@
+import { expected } from "../core/check.js";
 import type { Decision } from "../core/decision.js";
 import { Itself, processWide } from "../platform.js";
 
@@ -6,21 +7,27 @@ import { Itself, processWide } from "../platform.js";
 function createMark() {
   return class Charged extends Itself {
     #by: object | null;
+    #key: string;
 
-    constructor(decision: object, by: object) {
+    constructor(decision: object, by: object, key: string) {
       super(decision);
       this.#by = by;
+      this.#key = key;
     }
 
     static read(decision: object): object | null {
       return #by in decision ? decision.#by : null;
     }
 
-    static add(decision: object, by: object | null): void {
-      if (#by in decision) (decision as Charged).#by = by;
-      else if (by !== null) new Charged(decision, by);
+    static keyOf(decision: object): string {
+      return (decision as Charged).#key;
     }
 
+    static add(decision: object, by: object | null, key: string | undefined): void {
+      if (!(#by in decision)) return void (by !== null && new Charged(decision, by, key as string));
+      decision.#by = by;
+      if (key !== undefined) decision.#key = key;
+    }
   };
 }
 
@@ -30,12 +37,13 @@ const markOfProcess = () => processWide("charged", createMark);
 const mark = () => (ofThisCopy ??= markOfProcess());
 
 /**
- * Remembers that `by` charged the decision: a store, or a combination. Null: there is nothing left to settle. Returns
- * the decision, or a copy of one that a store froze: an engine may refuse new private fields on it.
+ * Remembers that `by` charged the decision under an encoded key: a store, or a combination, which knows its keys
+ * itself. Null: there is nothing left to settle. Without a key, the decision keeps the one it has. Returns the
+ * decision, or a copy of one that a store froze: an engine may refuse new private fields on it.
  */
-export function markCharged<D extends Decision>(decision: D, by: object | null): D {
+export function markCharged<D extends Decision>(decision: D, by: object | null, key?: string): D {
   const marked = by === null || Object.isExtensible(decision) ? decision : { ...decision };
-  mark().add(marked, by);
+  mark().add(marked, by, key);
   return marked;
 }
 
@@ -43,20 +51,32 @@ export function markCharged<D extends Decision>(decision: D, by: object | null):
  * Does what {@link markCharged} does, faster, for a decision that was just made. A refusal took nothing, so it stays
  * without a mark.
  */
-export function markNew<D extends Decision>(decision: D, by: object): D {
+export function markNew<D extends Decision>(decision: D, by: object, key: string): D {
   if (!decision.allowed) return decision;
   try {
     ofThisCopy ??= markOfProcess();
     // Throws for a decision that has a mark.
-    new ofThisCopy(decision, by);
+    new ofThisCopy(decision, by, key);
     return decision;
   } catch {
     // The store returned an object again, or one that it froze.
-    return markCharged(decision, by);
+    return markCharged(decision, by, key);
   }
 }
 
 /** What charged the decision and has not settled it yet. Null for any other decision, and for a copy. */
 export function chargedBy(decision: Decision): object | null {
   return mark().read(Object(decision) as object);
+}
+
+/**
+ * Throws a TypeError unless `encoded` is the key of a decision that {@link chargedBy} knows. `key` is the one given.
+ */
+export function checkChargedKey(decision: Decision, encoded: string, key: unknown): void {
+  if (mark().keyOf(decision) !== encoded) throw otherKey(key);
+}
+
+/** The error for a key that a decision did not charge. */
+export function otherKey(key: unknown): TypeError {
+  return new TypeError(`${expected("key", "the key that the decision charged", key)}. Pass the key of its \`consume\``);
 }

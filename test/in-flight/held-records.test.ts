@@ -4,6 +4,7 @@ import { createLimiter, definePolicy, MemoryStore, whenDone, type Policy } from 
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { HeldRecords } from "../../src/in-flight/held-records.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const limitOf = (name: string) => ({ limit: { name, size: 4 } });
 const LIMIT = limitOf("parallel");
@@ -108,6 +109,7 @@ describe("a store under a spray of made-up keys", () => {
   const policy: Policy = definePolicy({ name: "work", limits: [{ name: "parallel", capacity: 2, returns: whenDone() }] });
 
   test("L13 · frees no busy caller that calls or is renewed while fewer than `maxKeys` others come", () => {
+    expectWarnings("SLUICE_NOT_SETTLED");
     const clock = new ManualClock(1_700_000_000_000);
     const store = new MemoryStore({ clock: clock.now, maxKeys: 1_000 });
     const limiter = createLimiter({ policy, store });

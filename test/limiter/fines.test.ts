@@ -42,7 +42,7 @@ describe("debit", () => {
     limiter.debit("ann", { requests: 2, tokens: 2 });
     expect(limiter.peek("ann")).toMatchObject({ retryAfterMs: 5_030, limits: [{ remaining: 3 }, { remaining: 0 }] });
     for (const verb of ["debit", "credit"] as const) {
-      expect(() => limiter[verb]("ann", 2)).toThrow(new TypeError('Expected `tokens` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests or tokens: 2 }'));
+      expect(() => limiter[verb]("ann", 2)).toThrow(new TypeError('Expected `tokens` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests: 2, tokens: 2 }'));
     }
     expect(limiter.peek("ann").retryAfterMs).toBe(5_030);
     expect(() => limiter.debit("ann", { token: 1 })).toThrow('Unknown limit `token` in `tokens`. The limits of policy "chat": requests, tokens');

@@ -59,7 +59,7 @@ describe("L19 · a settlement over several limits", () => {
   test("L19 · a bare number above 0 is a TypeError with the names, and settles nothing; 0 is for every limit", () => {
     const { take, settle, left } = world();
     const decision = take({ tokens: 100 });
-    expect(() => settle(decision, 5)).toThrow(new TypeError('Expected `actual` to be an object with the names of limits, got 5. Policy "chat" has 2 limits: write { requests or tokens: 5 }'));
+    expect(() => settle(decision, 5)).toThrow(new TypeError('Expected `actual` to be an object with the names of limits, got 5. Policy "chat" has 2 limits: write { requests: 5, tokens: 5 }'));
     expect(() => settle(decision, { token: 5 })).toThrow("Unknown limit `token` in `actual`");
     expect(left()).toEqual([59, 29_900]);
     expect([settle(decision, 0), left()]).toEqual([true, [60, 30_000]]);

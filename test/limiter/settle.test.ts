@@ -125,7 +125,7 @@ describe("settle", () => {
     clock.advance(1_500);
     limiter.consume("alice", 75);
     expect(left()).toEqual([0, 325]);
-    expect(() => limiter.settle("alice", decision, 40)).toThrow(new TypeError('Expected `actual` to be an object with the names of limits, got 40. Policy "llm" has 2 limits: write { second or day: 40 }'));
+    expect(() => limiter.settle("alice", decision, 40)).toThrow(new TypeError('Expected `actual` to be an object with the names of limits, got 40. Policy "llm" has 2 limits: write { second: 40, day: 40 }'));
     expect(left()).toEqual([0, 325]);
     expect(limiter.settle("alice", decision, { second: 40, day: 40 })).toBe(true);
     expect(left()).toEqual([25, 385]);

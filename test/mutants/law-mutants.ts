@@ -12,6 +12,26 @@ const QUOTA = "laws-quota";
 /** The mistakes against the laws, law by law. */
 export const lawMutants: readonly Mutant[] = [
   {
+    item: "L1", test: "settle-keys",
+    find: "if (isOurs) checkChargedKey(decision, encoded, key);",
+    replace: "",
+  },
+  {
+    item: "L1", test: "settle-keys",
+    find: "own[part]?.encoded !== claim.own[i]?.encoded",
+    replace: "own[part] === undefined",
+  },
+  {
+    item: "L20", test: "quota-line",
+    find: "Math.ceil((tokens - Math.max(0, capacity - spent)) / capacity) - 1",
+    replace: "0",
+  },
+  {
+    item: "L20", test: "calendar",
+    find: "(days * DAY_SECONDS + 10_800)",
+    replace: "(days * DAY_SECONDS + 7_200)",
+  },
+  {
     item: "L1", test: BOUND,
     find: "const spent = Math.max(0, bucket.spent - refilled);",
     replace: "const spent = Math.max(-bucket.unitsPerToken, bucket.spent - refilled);",
@@ -83,8 +103,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "combine",
-    find: "return isAllowed(decisions) ? decisions.map((decision) => markCharged(decision, store)) : decisions;",
-    replace: "return decisions.map((decision) => markCharged(decision, store));",
+    find: "if (!isAllowed(decisions)) return decisions;",
+    replace: "",
   },
   {
     item: "L10", test: "combine-errors",
@@ -113,8 +133,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: SETTLE,
-    find: "if (#by in decision) (decision as Charged).#by = by;",
-    replace: "if (#by in decision) void by;",
+    find: "decision.#by = by;",
+    replace: "void by;",
   },
   {
     item: "L2", test: "waiter",

@@ -36,7 +36,7 @@ describe("a mark", () => {
   test("on a new decision is the same, also when the object is not new", () => {
     const decision = decide();
     const other = {};
-    expect([markNew(decision, by), chargedBy(decision), markNew(decision, other), chargedBy(decision)]).toEqual([decision, by, decision, other]);
+    expect([markNew(decision, by, "ann"), chargedBy(decision), markNew(decision, other, "ann"), chargedBy(decision)]).toEqual([decision, by, decision, other]);
     expect(chargedBy(decision)).toBe(other);
   });
 

@@ -1,4 +1,4 @@
-import { checkAnswer } from "#diagnostics";
+import { checkAnswer, watchHeld } from "#diagnostics";
 import { expected } from "../../core/check.js";
 import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
@@ -124,7 +124,12 @@ function chargeGroup(claims: readonly Claim[], group: readonly number[]): readon
         plainInternalsOf((charges[i] as LimiterCharge).limiter).guarded.learnTime(decision, sentAt),
       );
     // When one limit refuses, nothing was taken, so the other decisions must not be settled.
-    return isAllowed(decisions) ? decisions.map((decision) => markCharged(decision, store)) : decisions;
+    if (!isAllowed(decisions)) return decisions;
+    return charges.map(({ policy, encoded }, i) => {
+      const decision = markCharged(decisions[i] as Decision, store, encoded);
+      watchHeld(store, policy, decision);
+      return decision;
+    });
   };
   let isOver = false;
   const send = (): readonly Decision[] | Promise<readonly Decision[]> =>

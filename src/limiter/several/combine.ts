@@ -60,19 +60,19 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
       ]);
       return { ...given, ...Object.fromEntries(mapped) };
     },
-    charges(keys, asked) {
+    charges(keys, asked, isForAll = false) {
       const keyOf = read.keys(keys);
       const askedOf = read.asked(asked);
       return all.flatMap(({ name, internals: member, size }) => {
-        const { cost, policy } = askedOf(name);
+        const { cost, policy, isForAll: isOne } = askedOf(name);
         if (isUnlimited(keyOf(name)) || isUnlimited(policy)) return Array<null>(size).fill(null);
-        return member.charges(keyOf(name), { cost, policy });
+        return member.charges(keyOf(name), { cost, policy }, isForAll || isOne);
       });
     },
     ...createAsk(() => own),
-    spread(title, tokens) {
+    spread(title, tokens, isForAll = false) {
       const of = read.tokens(title, tokens);
-      return all.flatMap(({ name, internals: member }) => member.spread(title, of(name)));
+      return all.flatMap(({ name, internals: member }) => member.spread(title, of(name), isForAll || typeof tokens === "number"));
     },
     decisionOf: (decisions, charges) => decisionOfParts(all, decisions, charges),
     partsOf: (decision) => all.flatMap(({ name, internals: member, size }) => {

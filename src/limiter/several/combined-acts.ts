@@ -2,7 +2,7 @@ import { expected } from "../../core/check.js";
 import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
-import { chargedBy } from "../../port/charged.js";
+import { chargedBy, otherKey } from "../../port/charged.js";
 import { checkPolicyIn, tokensOf } from "../arguments.js";
 import type { Charges } from "../charge.js";
 import type { Act, Acts } from "../internals.js";
@@ -25,11 +25,16 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
     },
     settle(keys, decision, actual, options) {
       const charges = checked(keys, options);
-      const actuals = self().spread("actual", present("actual", actual));
+      const actuals = self().spread("actual", present("actual", actual)).map(({ tokens }) => tokens);
       const by = chargedBy(decision) as CombinedCharge | null;
       if (by === null || by.by !== self()) {
         charges.forEach((charge, i) => charge && tokensOf(charge.policy, actuals[i] === undefined ? {} : actuals[i], "actual"));
         return () => false;
+      }
+      // The policy of a member that this call leaves out may be another's: only its key must be the same.
+      const own = options === undefined ? charges : self().charges(keys, undefined);
+      for (const claim of by.claims) {
+        if (claim.parts.some((part, i) => own[part]?.encoded !== claim.own[i]?.encoded)) throw otherKey(keys);
       }
       const settlements = by.claims.map((claim, i) => settlementOf(claim, by.decisions[i] as Decision, actuals));
       // Each part remembers by itself that it was settled. A part whose store was not asked can be settled again.

@@ -16,6 +16,8 @@ export interface CombinationMember {
 interface AskedOfMember {
   readonly cost?: unknown;
   readonly policy?: unknown;
+  /** Whether the cost is one number for all members. */
+  readonly isForAll?: boolean;
 }
 
 /** Reads the arguments of a call, each of which has one value for each member. */
@@ -57,7 +59,7 @@ export function readMembers(members: readonly CombinationMember[]): MemberReader
     const { cost, policy } =
       typeof given === "number" ? { cost: given, policy: undefined } : optionsOf(given, ["cost", "policy"]);
     const [costs, chosen] = [tokens("cost", cost), choices(policy)];
-    return (name) => ({ cost: costs(name), policy: chosen(name) });
+    return (name) => ({ cost: costs(name), policy: chosen(name), isForAll: typeof cost === "number" });
   }
 
   function policies(options: unknown): (name: string) => unknown {

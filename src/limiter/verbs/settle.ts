@@ -1,3 +1,4 @@
+import { markHandled } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import { exceptInFlight, mapCosts } from "../../core/cost.js";
 import { encodeKey, type Key } from "../../core/key.js";
@@ -7,7 +8,7 @@ import { bucketId, type Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/rules.js";
 import { costsOf, refundable } from "../../core/refundable.js";
 import { isUnlimited } from "../unlimited.js";
-import { chargedBy, markCharged } from "../../port/charged.js";
+import { chargedBy, checkChargedKey, markCharged } from "../../port/charged.js";
 import type { LocalCharge } from "../../port/store.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, PlainInternals } from "../internals.js";
@@ -28,6 +29,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
     if (isUnlimited(policy)) return settleNothing;
     const adjust = requireMethod(store, "adjust");
     const isOurs = decision.allowed && decision.policy === policy.name && chargedBy(decision) === store;
+    if (isOurs) checkChargedKey(decision, encoded, key);
     const taken = isOurs ? costsOf(decision, policy) : policy.ownCosts;
     const named = tokensOf(policy, actual, "actual", taken);
     // Work that is done holds nothing, whatever it cost.
@@ -39,6 +41,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
       if (chargedBy(decision) !== store) return false;
       // Marked first, because a failure below must not allow a second settlement.
       markCharged(decision, null);
+      markHandled(decision);
       return thenOne(takenFrom(decision, policy as Policy), (from) =>
         decision.degraded ? settleLocally(guarded.localChargeOf(decision), from) : settleInStore(policy as Policy, from));
     }

@@ -169,7 +169,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
           // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `consume` is still called.
           consume(policy, key, costs) {
             const decision = given.consume === consume ? decideHere(policy, key, costs) : null;
-            return decision === null ? guarded.consume(policy, key, costs) : markNew(decision, given);
+            return decision === null ? guarded.consume(policy, key, costs) : markNew(decision, given, key);
           },
           // The time that the guard learns from a decision of a lease is behind the server's.
           ageOf: (decision) =>

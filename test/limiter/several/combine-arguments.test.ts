@@ -48,8 +48,8 @@ const tokenRows = (title: string): readonly Row[] => [
 ];
 const bare = (title: string): readonly Row[] => [
   ["nothing", undefined, `Expected \`${title}\` to be a number, or an object with the names of the members, got undefined`],
-  ["a number for several limits", 2, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests or tokens: 2 }`],
-  ["a number for several limits of one member", { user: 1, team: 2 }, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests or tokens: 2 }`],
+  ["a number for several limits", 2, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests: 2, tokens: 2 }`],
+  ["a number for several limits of one member", { user: 1, team: 2 }, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests: 2, tokens: 2 }`],
 ];
 
 /** Expects the message from every call, and that no member notices. */

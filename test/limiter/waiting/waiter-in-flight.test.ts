@@ -3,6 +3,7 @@ import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perHou
 import { rateLimit } from "sluice/web";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] }));
 afterEach(() => {
@@ -122,6 +123,7 @@ describe.each(stores)("over %s", (_, open) => {
   });
 
   test("the tokens of a process that died go to the caller at their date", async () => {
+    expectWarnings("SLUICE_NOT_SETTLED"); // this process plays the one that died
     const limiter = make({ name: "work", limits: [{ name: "parallel", capacity: 1, returns: whenDone({ staleAfterMs: 1_600, retryMs: 60_000 }) }] });
     const { resetMs } = await limiter.consume("ann");
     const next = timed(createWaiter(limiter).consume("ann"));

@@ -1,0 +1,68 @@
+import type { Decision } from "../../core/decision.js";
+import { costAt } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
+import { costsOf } from "../../core/refundable.js";
+import { processWide } from "../../platform.js";
+import { isQuiet, warnOnce } from "../../warnings/warnings.js";
+
+// Beyond them work is not watched.
+const MOST_WATCHED = 1_000;
+
+/** Work that took tokens in flight. */
+interface HeldWatch {
+  /** When it took them, by the store's clock. */
+  readonly at: number;
+  /** Whether it was settled, or is renewed until it is. */
+  isHandled: boolean;
+}
+
+/** The work of each decision. Another copy of this package may settle it. */
+const watchOf = (): WeakMap<Decision, HeldWatch> => processWide("held", () => new WeakMap<Decision, HeldWatch>());
+
+/** The work under each policy's name, by the store whose clock it knows. Oldest first. It keeps no decision. */
+const watchesByStore = new WeakMap<object, Map<string, HeldWatch[]>>();
+
+const isSilent = (): boolean => isQuiet("SLUICE_NOT_SETTLED");
+
+/** Notes that the work of a decision is settled, or renewed until it is. */
+export function markHandled(decision: Decision): void {
+  const watch = watchOf().get(decision);
+  if (watch !== undefined) watch.isHandled = true;
+}
+
+/**
+ * Warns when tokens in flight came back by themselves, because the work that took them was not settled and not renewed.
+ * Looks at the oldest work each time that tokens are taken again, so it needs no timer.
+ */
+export function watchHeld(store: object, policy: Policy, decided: Decision | Promise<Decision>): void {
+  if (policy.inFlight === undefined || isSilent()) return;
+  if (decided instanceof Promise) return void decided.then((decision) => lookAtHeld(store, policy, decision), () => undefined);
+  lookAtHeld(store, policy, decided);
+}
+
+function lookAtHeld(store: object, policy: Policy, decision: Decision): void {
+  // A local decision has another clock.
+  if (decision.degraded || isSilent()) return;
+  const rule = policy.inFlight as NonNullable<Policy["inFlight"]>;
+  const byName = watchesByStore.get(store) ?? new Map<string, HeldWatch[]>();
+  const watches = byName.get(policy.name) ?? [];
+  const open = watches.findIndex(({ isHandled }) => !isHandled);
+  watches.splice(0, open < 0 ? watches.length : open);
+  const [oldest] = watches;
+  if (oldest !== undefined && rule.dateOf(oldest.at) < decision.at) {
+    watchesByStore.delete(store);
+    return warnOnce(
+      "SLUICE_NOT_SETTLED",
+      `Expected work in flight of policy "${policy.name}" to be settled, got tokens that came back by themselves after ` +
+      `${rule.times.staleAfterMs} ms. Write run(limiter, key, work), which also renews them, or settle(key, decision, 0) ` +
+      "in a `finally`",
+    );
+  }
+  watchesByStore.set(store, byName.set(policy.name, watches));
+  const costs = costsOf(decision, policy);
+  const holds = decision.allowed && policy.limits.some((limit, i) => limit.rule?.inFlight && costAt(costs, i) > 0);
+  if (!holds || watches.length >= MOST_WATCHED) return;
+  const watch = { at: decision.at, isHandled: false };
+  watches.push(watch);
+  watchOf().set(decision, watch);
+}
