@@ -37,7 +37,7 @@ export interface Requests {
   /** Returns a function that reads the keys of a request. `callerOf` reads the key of one part. */
   callersBy(callerOf: CallerOf): (keys: unknown) => unknown;
   /** The cost for each part, from one number for all or costs by the names of a combination. */
-  costs(cost: unknown): ReadonlyArray<{ readonly tokens: unknown; readonly isForAll: boolean }>;
+  costs(cost: unknown): readonly PartTokens[];
   /**
    * Takes the tokens of a request. `prepare` gets each charge before anything is taken. While the limiter waits,
    * `onDisconnect` listens for the end of the client's connection, and returns a function that ends this.
@@ -48,6 +48,12 @@ export interface Requests {
     prepare: (charge: LimiterCharge) => T,
     onDisconnect: (listener: () => void) => (() => void) | undefined,
   ): Taken<T> | Promise<Taken<T>>;
+}
+
+/** The tokens for one part, and whether they are a number for several limiters. */
+export interface PartTokens {
+  readonly tokens: unknown;
+  readonly isForAll: boolean;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { ConsumeArgument } from "./arguments.js";
 import { chargeOf, type Charges, type LimiterCharge } from "./charge.js";
-import { internalsOf, type Acts, type Internals, type PlainInternals } from "./internals.js";
+import { internalsOf, type Acts, type Internals, type PartTokens, type PlainInternals } from "./internals.js";
 import type { Limiter, PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
 import { inShadow } from "./shadow.js";
@@ -29,17 +29,11 @@ export interface LimiterParts extends Pick<Internals, "sync"> {
   /** Returns the tokens of an allowed decision that no caller got. Does not wake callers that wait for them. */
   giveBack(charges: Charges, decision: Decision): void | Promise<void>;
   /** The tokens for each part: one number for all, or by the names of a combination. `title` names them in an error. */
-  spread(title: string, tokens: unknown, isForAll?: boolean): ReadonlyArray<PartTokens>;
+  spread(title: string, tokens: unknown, isForAll?: boolean): readonly PartTokens[];
   /** The decision on the charges, in the shape that `ask` returns. */
   decisionOf(parts: ReadonlyArray<Decision | null>, charges: Charges): Decision;
   /** The decision of each part. Null for a part that was not asked. */
   partsOf(decision: Decision): ReadonlyArray<Decision | null>;
-}
-
-/** The tokens for one part, and whether they are a number for several limiters. */
-export interface PartTokens {
-  readonly tokens: unknown;
-  readonly isForAll: boolean;
 }
 
 /** Returns the parts of any limiter. Throws a TypeError for any other object. */
