@@ -9,23 +9,23 @@ import { build } from "esbuild";
 // 1,150 and 800; the goals are 200 and 300.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 28_200,
+  ".": 28_250,
   "./store": 13_100,
-  "./node": 18_700,
-  "./express": 18_550,
-  "./fastify": 20_100,
-  "./hono": 18_900,
-  "./web": 18_500,
+  "./node": 19_100,
+  "./express": 18_950,
+  "./fastify": 20_500,
+  "./hono": 19_750,
+  "./web": 18_750,
   "./redis": 18_500,
   "./postgres": 20_250,
   "./lease": 7_150,
   "./durable-object": 18_000, // 5,900 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 17_700,
+  "./http": 17_850,
   "./client": 8_750,
   "./client/traffic": 6_550,
-  "./testing": 78_400, // never in production
+  "./testing": 79_800, // never in production
   "createLimiter only": 10_550,
-  "rateLimit of express only": 18_450,
+  "rateLimit of express only": 18_850,
   "createLimiter and RedisStore": 24_700,
   "createFetch only": 6_250, // 6,000, 50 for Workers, and 50 for redirect loops and hooks that throw
   "createWaiter beside createLimiter": 6_050,

@@ -833,8 +833,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L12", test: "work-sockets",
-    find: "if (!listeners.delete(listener) || listeners.size > 0) return;",
-    replace: "if (listeners.size >= 0) return;",
+    find: "if (listeners.delete(listener) && listeners.size === 0) connection",
+    replace: "if (listeners.delete(listener) && listeners.size < 0) connection",
   },
   {
     item: "L21", test: "work-dropped",

@@ -42,23 +42,20 @@ export function onClose(request: Connected, listener: () => void): () => void {
   if (connection === undefined) return nothing;
   if (connection.destroyed) listener();
   const all = (held ??= processWide("held", () => new WeakMap<object, Held>()));
-  const known = all.get(connection);
-  const { listeners, callAll } = known ?? listenTo(connection);
+  let own = all.get(connection);
+  if (own === undefined) all.set(connection, (own = newHeld()));
+  const { listeners, callAll } = own;
+  if (listeners.size === 0) connection.on("close", callAll);
   listeners.add(listener);
-  if (known === undefined) all.set(connection, { listeners, callAll });
   return () => {
-    // A listener that is removed twice must not remove those that came later.
-    if (!listeners.delete(listener) || listeners.size > 0) return;
-    connection.removeListener("close", callAll);
-    all.delete(connection);
+    // A listener that is removed twice must not remove the one of those that came later.
+    if (listeners.delete(listener) && listeners.size === 0) connection.removeListener("close", callAll);
   };
 }
 
 const nothing = (): void => {};
 
-function listenTo(connection: Closable): Held {
+function newHeld(): Held {
   const listeners = new Set<() => void>();
-  const callAll = (): void => listeners.forEach((listener) => listener());
-  connection.on("close", callAll);
-  return { listeners, callAll };
+  return { listeners, callAll: () => listeners.forEach((listener) => listener()) };
 }
