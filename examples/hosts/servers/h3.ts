@@ -1,7 +1,7 @@
 /** h3 2: `app.use(rateLimit({ policy, key: (event) => ["user", event.context.userId as string] }))`. */
 import { HTTPError, onDispose, toResponse, type H3Event, type Middleware } from "h3";
 import { createGate, fieldRecord, type GateOptions } from "sluice/http";
-import { boundUnreadBody } from "sluice/node";
+import { boundUnreadBody, endOnClose } from "sluice/node";
 import { applyToResponse, refusalResponse, webReader } from "sluice/web";
 
 export function rateLimit(options: GateOptions<H3Event>): Middleware {
@@ -14,7 +14,9 @@ export function rateLimit(options: GateOptions<H3Event>): Middleware {
     for (const [name, value] of Object.entries(fieldRecord(verdict, event.res.errHeaders.get("access-control-expose-headers")))) event.res.errHeaders.set(name, value);
     if (verdict.outcome === "refuse") return (boundUnreadBody(Object(event.runtime?.node?.res) as object), refusalResponse(verdict, event.req));
     let status = 500;
-    onDispose(event, (reason) => void verdict.work.end(reason === undefined ? { status, aborted: false } : { status: 499, aborted: true }));
+    const node = event.runtime?.node?.res; // closes, whoever sends the response
+    if (node) verdict.work.whenSettles(endOnClose, node);
+    else onDispose(event, (reason) => void verdict.work.end(reason === undefined ? { status, aborted: false } : { status: 499, aborted: true }));
     try {
       const handled = Promise.resolve(next());
       verdict.work.holdUntil(handled); // it may go on after its client left

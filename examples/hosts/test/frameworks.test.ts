@@ -2,12 +2,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { adapterSuite } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { nodeLacks } from "../../../test/adapters/rows/node.js";
 import { h3Lacks, serveH3 } from "./servers/h3.js";
-import { serveKoa } from "./servers/koa.js";
+import { koaLacks, serveKoa } from "./servers/koa.js";
 import { nestLacks, serveNestOnExpress, serveNestOnFastify } from "./servers/nest.js";
 
-describe("Koa", () => adapterSuite({ test, serve: serveKoa, lacks: nodeLacks }));
+describe("Koa", () => adapterSuite({ test, serve: serveKoa, lacks: koaLacks }));
 describe("h3", () => adapterSuite({ test, serve: serveH3, lacks: h3Lacks }));
 describe("NestJS on Express", () => adapterSuite({ test, serve: serveNestOnExpress, lacks: nestLacks }));
 describe("NestJS on Fastify", () => adapterSuite({ test, serve: serveNestOnFastify, lacks: nestLacks }));

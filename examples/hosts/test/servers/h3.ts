@@ -9,6 +9,7 @@ import { rateLimit } from "../../servers/h3.js";
 export const h3Lacks = {
   rawHead: "a Response has no head to write by hand",
   earlyHead: "a Response is sent only when it is returned",
+  upgrades: "h3 gets no upgrade",
   respond: "h3 adds the refusal's errHeaders to a response of the user's own",
 };
 
@@ -23,11 +24,19 @@ export function serveH3(setup: AdapterSetup): Promise<RunningServer> {
     for (const headers of [event.res.headers, event.res.errHeaders]) headers.set("Cache-Control", "public, max-age=60");
   });
   app.use((event) => void (event.url.pathname === "/cors" && handleCors(event, { origin: "*", exposeHeaders: ["X-Request-Id"] })));
+  app.use(async (event, next) => {
+    const answer = await next();
+    const path = event.url.pathname;
+    if (path === "/dropped") return new Response("dropped", { status: 504 });
+    if (path === "/fails-after") throw new HTTPError({ status: 500 });
+    if (path !== "/compressed") return answer;
+    return new Response((answer as Response).body?.pipeThrough(new CompressionStream("gzip") as never), { headers: { "Content-Encoding": "gzip" } });
+  });
   app.use((event, next) => (event.url.pathname === "/bulk" ? next() : limited(event, next)));
   app.use((event, next) => (["/bulk", "/both"].includes(event.url.pathname) ? limitedBulk(event, next) : next()));
   app.use((event) => setup.entered(event.url.pathname));
 
-  for (const path of ["/ok", "/cors", "/bulk"]) app.get(path, () => "ok");
+  for (const path of ["/ok", "/cors", "/bulk", "/dropped", "/fails-after", "/compressed"]) app.get(path, () => "ok");
   for (const path of ["/both", "/report"]) app.get(path, (event) => (setup.reports((cost) => reportCost(event, cost)), "report"));
   app.get("/empty", (event) => ((event.res.status = 204), null));
   app.get("/same", () => new Response(null, { status: 304 }));

@@ -5,7 +5,12 @@ import { reportCost } from "sluice/http";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import type { Ask } from "../../../../test/adapters/rows/answers.js";
 import { listen } from "../../../../test/adapters/rows/listen.js";
+import { nodeLacks } from "../../../../test/adapters/rows/node.js";
+import { answerInstead, compressEnd } from "../../../../test/adapters/rows/outer.js";
 import { rateLimit } from "../../servers/koa.js";
+
+/** What Koa lacks. */
+export const koaLacks = { ...nodeLacks, upgrades: "Koa gets no upgrade" };
 
 /** The suite's routes on Koa. */
 export function serveKoa(setup: AdapterSetup): Promise<RunningServer> {
@@ -26,7 +31,10 @@ export function serveKoa(setup: AdapterSetup): Promise<RunningServer> {
     ctx.set("Cache-Control", "public, max-age=60");
     if (ctx.path === "/cors") ctx.set({ "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "X-Request-Id" });
     if (ctx.path === "/early") ctx.res.writeHead(200).write("early, ");
+    if (ctx.path === "/dropped") answerInstead(ctx.res);
+    if (ctx.path === "/compressed") compressEnd(ctx.res);
     await next();
+    if (ctx.path === "/fails-after") throw new Error("after");
   });
   app.use((ctx, next) => (ctx.path === "/bulk" ? next() : limited(ctx, next)));
   app.use((ctx, next) => (ctx.path === "/bulk" || ctx.path === "/both" ? limitedBulk(ctx, next) : next()));
@@ -54,6 +62,9 @@ export function serveKoa(setup: AdapterSetup): Promise<RunningServer> {
       case "/slow":
         await setup.held();
         return void (ctx.body = "slow");
+      case "/dropped":
+        await setup.held();
+        return void (ctx.respond = false);
       case "/missing":
         return void (ctx.status = 404);
       case "/broken":

@@ -14,6 +14,8 @@ const AFTER_BODIES = "a guard runs after the body parser";
 /** What a guard of NestJS lacks. */
 export const nestLacks = {
   synchronous: "NestJS awaits every guard",
+  outerMiddleware: "its middleware is that of Express or Fastify, which have rows of their own",
+  upgrades: "NestJS passes no upgrade to a guard",
   beforeBodies: AFTER_BODIES,
   unreadBodies: AFTER_BODIES,
   respond: "the guard sends the refusal and throws",

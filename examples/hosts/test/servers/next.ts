@@ -20,6 +20,8 @@ const lacks = {
   earlyHead: "a Response is sent only when it is returned",
   contentLength: "Next.js removes the Content-Length and sends chunks",
   unreadBodies: "a Request does not give its connection",
+  outerMiddleware: "Next.js has no middleware that sees the response of a route",
+  upgrades: "a Request does not give its connection",
 };
 
 /** What a route handler of Next.js lacks. */
