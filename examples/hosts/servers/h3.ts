@@ -14,15 +14,13 @@ export function rateLimit(options: GateOptions<H3Event>): Middleware {
     for (const [name, value] of Object.entries(fieldRecord(verdict, event.res.errHeaders.get("access-control-expose-headers")))) event.res.errHeaders.set(name, value);
     if (verdict.outcome === "refuse") return (boundUnreadBody(Object(event.runtime?.node?.res) as object), refusalResponse(verdict, event.req));
     let status = 500;
-    const node = event.runtime?.node?.res; // closes, whoever sends the response
-    if (node) verdict.work.whenSettles(endOnClose, node);
+    if (event.runtime?.node?.res) verdict.work.whenSettles(endOnClose, event.runtime.node.res); // it closes in any case
     else onDispose(event, (reason) => void verdict.work.end(reason === undefined ? { status, aborted: false } : { status: 499, aborted: true }));
     try {
       const handled = Promise.resolve(next());
       verdict.work.holdUntil(handled); // it may go on after its client left
       const response = applyToResponse(await toResponse(await handled, event), verdict);
-      status = response.status;
-      return response;
+      return ((status = response.status), response);
     } catch (error) {
       if (HTTPError.isError(error)) status = error.status;
       throw error;
