@@ -31,11 +31,14 @@ export class Oracle {
   /** Adds the states in which the store has forgotten buckets that are full at `now`. */
   tick(now: number): void {
     for (const tracked of this.#keys.values()) {
-      for (const name of new Set(tracked.states.flatMap((state) => [...state.keys()]))) {
-        const full = tracked.states.filter(
-          (state) => state.has(name) && mayForget(name, state.get(name) as Bucket, tracked.policies, now),
-        );
-        if (full.length > 0) tracked.states = distinct([...tracked.states, ...full.map((state) => withoutFull(state, name))]);
+      for (const names of recordsByLimit(tracked.states)) {
+        const full = tracked.states.flatMap((state) => {
+          const over = names.filter(
+            (name) => state.has(name) && mayForget(name, state.get(name) as Bucket, tracked.policies, now),
+          );
+          return over.length > 0 ? [withoutFull(state, over)] : [];
+        });
+        if (full.length > 0) tracked.states = distinct([...tracked.states, ...full]);
       }
     }
   }
@@ -118,16 +121,34 @@ function tryOrders(search: OrderSearch, state: PossibleState, left: readonly Ans
   }
 }
 
-// A store may judge whether a bucket is full by any of the key's policies.
+// A store may judge whether a bucket is full by any of the key's policies. One date of a limit in flight is over by
+// itself.
 function mayForget(name: string, bucket: Bucket, policies: ReadonlySet<Policy>, now: number): boolean {
   if (name === BLOCK) return blockLeft(bucket, now) === 0;
-  return [...policies].some(({ limits }) => limits.some((limit) => spentAt(bucket, limit, now) === 0));
+  if (isHeld(name)) return bucket.at < now;
+  return [...policies].some(({ limits }) =>
+    limits.some((limit) => limit.returns === undefined && spentAt(bucket, limit, now) === 0));
 }
 
-function withoutFull(state: PossibleState, name: string): PossibleState {
+/** Whether a record is one date of a limit in flight. `scatter` numbers them after a dot. */
+function isHeld(name: string): boolean {
+  return name.startsWith("~");
+}
+
+function withoutFull(state: PossibleState, names: readonly string[]): PossibleState {
   const rest = new Map(state);
-  rest.delete(name);
+  for (const name of names) rest.delete(name);
   return rest;
+}
+
+/** The names of the records, together for each limit: a store forgets all dates of a limit that are over, or none. */
+function recordsByLimit(states: readonly PossibleState[]): Iterable<readonly string[]> {
+  const byLimit = new Map<string, string[]>();
+  for (const name of new Set(states.flatMap((state) => [...state.keys()]))) {
+    const limit = isHeld(name) ? name.slice(0, name.lastIndexOf(".")) : name;
+    byLimit.set(limit, [...(byLimit.get(limit) ?? []), name]);
+  }
+  return byLimit.values();
 }
 
 function distinct(states: readonly PossibleState[]): readonly PossibleState[] {

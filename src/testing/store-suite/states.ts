@@ -2,6 +2,7 @@ import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
 import type { Decision, Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
+import type { Origin } from "../../core/rules.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords } from "../../core/records.js";
 
 /**
@@ -12,8 +13,11 @@ export interface StoreCall {
   readonly policy: Policy;
   readonly key: string;
   readonly tokens: Costs;
-  /** Of an `adjust` that settles: the instant of its decision. Of a `renew`: the instant whose tokens move. */
-  readonly at?: number | undefined;
+  /**
+   * Of an `adjust` that settles: the instant of its decision, and of the last renewal. Of a `renew`: the instant whose
+   * tokens move.
+   */
+  readonly at?: number | Origin | undefined;
   /** Of a `renew`: the instant to whose date they move. */
   readonly to?: number | undefined;
 }
@@ -110,7 +114,7 @@ function differentReadings(got: readonly unknown[], wanted: readonly Reading[]):
 /** The call as messages show it, such as `consume 3`, or `consume 1, 200` when the limits have different costs. */
 export function describeCall({ method, tokens, at }: StoreCall): string {
   if (method === "reset") return "reset";
-  const since = at === undefined ? "" : ` of a decision at ${at}`;
+  const since = at === undefined ? "" : ` of a decision at ${typeof at === "object" ? `${at.at}, renewed at ${at.heldAt}` : at}`;
   if (typeof tokens === "number") return `${method} ${tokens}${method === "block" ? " ms" : ""}${since}`;
   const more = tokens.length - SHOWN_LIMITS;
   return `${method} ${tokens.slice(0, SHOWN_LIMITS).join(", ")}${more > 0 ? `, … (${more} more)` : ""}${since}`;

@@ -12,6 +12,8 @@ import { ownClockCases } from "./cases/own-clock.js";
 import { boundCases, raceCases } from "./cases/races.js";
 import { inFlightCases } from "./cases/dated/in-flight.js";
 import { quotaCases } from "./cases/dated/quotas.js";
+import { renewalCases } from "./cases/dated/renewals.js";
+import { settlementCases } from "./cases/dated/settlements.js";
 import { scheduleCases } from "./cases/schedules.js";
 import type { Patience } from "./call-watch.js";
 import type { StoreSuiteOptions } from "./setup.js";
@@ -44,8 +46,8 @@ export function storeSuite(options: StoreSuiteOptions): void {
   const patience: Patience = { deadlineMs };
   const cases: readonly StoreCase[] = [
     ...clockCases, ...guardCases, ...ownClockCases, ...lawCases, ...snapshotCases, ...raceCases, ...underWayCases,
-    ...scheduleCases, ...quotaCases, ...inFlightCases, ...optionalMethodCases, ...blockCases, ...togetherCases,
-    ...edgeCases, ...boundCases, ...keyCases, ...hookCases,
+    ...scheduleCases, ...quotaCases, ...inFlightCases, ...renewalCases, ...settlementCases, ...optionalMethodCases,
+    ...blockCases, ...togetherCases, ...edgeCases, ...boundCases, ...keyCases, ...hookCases,
   ];
   for (const one of cases) {
     const reason = skipReason(one, lacks);

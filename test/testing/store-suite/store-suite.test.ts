@@ -10,8 +10,12 @@ import { wrongKeys } from "./wrong-stores-keys.js";
 import { wrongPorts } from "./wrong-stores-ports.js";
 import { wrongAtEdges } from "./wrong-stores-edges.js";
 import { wrongOptionalMethods } from "./wrong-stores-optional-methods.js";
+import { wrongBesideDates } from "./wrong-stores-beside-dates.js";
+import { wrongHeld } from "./wrong-stores-held.js";
 import { wrongInFlight } from "./wrong-stores-in-flight.js";
+import { wrongPeriods } from "./wrong-stores-periods.js";
 import { wrongQuotas } from "./wrong-stores-quotas.js";
+import { wrongRenewals } from "./wrong-stores-renewals.js";
 import { NodeStore, wrongTogether } from "./wrong-stores-together.js";
 
 describe("a right store passes", () => {
@@ -25,7 +29,7 @@ describe("a right store that takes the keys of one node together passes", () => 
 describe("a wrong store fails the case that names its mistake", () => {
   const wrong: readonly WrongStore[] = [
     ...wrongCounts, ...wrongKeys, ...wrongPorts, ...wrongCosts, ...wrongAdjustments, ...wrongBlocks, ...wrongEnds, ...wrongMarks, ...wrongAnswers,
-    ...wrongOptionalMethods, ...wrongAtEdges, ...wrongTogether, ...wrongQuotas, ...wrongInFlight,
+    ...wrongOptionalMethods, ...wrongAtEdges, ...wrongTogether, ...wrongQuotas, ...wrongPeriods, ...wrongBesideDates, ...wrongInFlight, ...wrongHeld, ...wrongRenewals,
   ];
   test.each(wrong.map((one) => [one[0], one] as const))("a store that %s", async (_mistake, [, Store, failing, lacks = {}, message = /./]) => {
     await expect(runCase(failing, { factory: factoryOf(RightStore), lacks })).resolves.toBeUndefined();

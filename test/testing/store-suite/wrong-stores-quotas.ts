@@ -71,7 +71,7 @@ export const wrongQuotas: readonly WrongStore[] = [
         if (decisions.some(({ allowed }) => !allowed)) for (const { policy, key, cost } of dated) await right.consume.call(this, policy, key, cost);
         return decisions;
       },
-    }), "L10, L20 · several charges"],
+    }), "L10, L20, L21 · of several charges"],
   ["chooses the period by the clock of the process", wrongStore({
       save(policy, key, buckets, now) {
         // The clock of the process is a day behind the server's.

@@ -1,6 +1,8 @@
+import { daily } from "../../../../calendar/renewals.js";
 import type { LimitOptions } from "../../../../core/limit.js";
 import type { Policy } from "../../../../core/policy.js";
 import type { LimitRule } from "../../../../core/rules.js";
+import { whenDone } from "../../../../in-flight/when-done.js";
 import type { Store } from "../../../../port/store.js";
 import { assert } from "../../../assert.js";
 import { randomBlock, randomChanges, randomCosts, randomMove } from "../../random.js";
@@ -9,6 +11,23 @@ import type { Trial } from "../../trial.js";
 
 /** A day of 24 hours, in milliseconds. */
 export const ONE_DAY_MS = 86_400_000;
+
+/** `staleAfterMs` of most cases, in milliseconds. */
+export const STALE_MS = 16_000;
+/** The milliseconds between two dates of a limit in flight. */
+export const DATE_STEP_MS = STALE_MS / 16;
+/** The milliseconds between two renewals. */
+export const RENEWAL_MS = Math.floor(STALE_MS / 3);
+
+/** A limit in flight. */
+export const heldLimit = { name: "parallel", capacity: 9, returns: whenDone({ staleAfterMs: STALE_MS }) };
+/** A quota of a day in UTC. */
+export const dayQuota = { name: "day", capacity: 20, renews: daily() };
+
+/** Moves to so many milliseconds before the end of a day in UTC. */
+export function moveBeforeMidnight(trial: Trial, ms: number): void {
+  trial.move(Math.ceil((trial.now + 1) / ONE_DAY_MS) * ONE_DAY_MS - ms - trial.now);
+}
 
 /** Makes the numbers of a limit. */
 export type RandomKind = (trial: Trial) => LimitOptions;

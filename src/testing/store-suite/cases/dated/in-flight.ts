@@ -7,9 +7,7 @@ import { assert } from "../../../assert.js";
 import { LARGEST, randomLimit } from "../../random.js";
 import type { StoreCall } from "../../states.js";
 import type { StoreCase, Trial } from "../../trial.js";
-import { callersOf, checkKindNamed, playDated, ruleOf } from "./histories.js";
-
-const STALE_MS = 16_000;
+import { callersOf, checkKindNamed, playDated, ruleOf, STALE_MS } from "./histories.js";
 
 /** A limit in flight most of the time, otherwise a rate or a quota. */
 function heldKind({ random }: Trial): LimitOptions {

@@ -15,7 +15,7 @@ function randomRenewal({ random }: Trial): Renewal {
   const zone = random.pick(ZONES);
   const at = random.pick(["00:00", "02:30", "23:59"]);
   return random.pick([
-    () => daily({ at, zone }), () => daily({ zone }), () => weekly({ at, zone }),
+    () => daily({ at, zone }), () => daily({ zone }), () => weekly({ at, zone, day: random.pick(["monday", "sunday"]) }),
     () => monthly({ day: random.between(1, 31), zone }),
   ])();
 }
@@ -99,21 +99,24 @@ export const quotaCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "L20 · in Berlin a day begins at midnight and a month on the 1st, before and after a change of the clock",
+    name: "L20 · in Berlin a period begins at its written day and time, before and after a change of the clock",
     cause: "A period is a fixed number of milliseconds. It ends by the clock of its zone.",
     needs: ["quotas"],
     async run(trial) {
       await trial.openStores("identical");
       const zone = "Europe/Berlin";
-      const [day, month] = [
-        trial.policy("d", { name: "day", capacity: 2, renews: daily({ zone }) }),
-        trial.policy("m", { name: "month", capacity: 2, renews: monthly({ zone }) }),
-      ];
+      const [day, month, morning, week, last] = [
+        daily({ zone }), monthly({ zone }), daily({ zone, at: "06:30" }), weekly({ zone, day: "sunday", at: "06:30" }),
+        monthly({ zone, day: 31, at: "06:30" }),
+      ].map((renews, i) => trial.policy(`p${i}`, { capacity: 2, renews })) as [Policy, Policy, Policy, Policy, Policy];
       const periods: readonly (readonly [Policy, begin: string, end: string])[] = [
         [month, "2026-03-01T00:00+01:00", "2026-04-01T00:00+02:00"],
         [day, "2026-03-29T00:00+01:00", "2026-03-30T00:00+02:00"],
         [month, "2026-10-01T00:00+02:00", "2026-11-01T00:00+01:00"],
         [day, "2026-10-25T00:00+02:00", "2026-10-26T00:00+01:00"],
+        [morning, "2026-10-24T06:30+02:00", "2026-10-25T06:30+01:00"],
+        [week, "2026-03-22T06:30+01:00", "2026-03-29T06:30+02:00"],
+        [last, "2026-02-28T06:30+01:00", "2026-03-31T06:30+02:00"],
       ];
       for (const [i, [policy, begin, end]] of periods.entries()) {
         trial.move(Date.parse(begin) - trial.now);

@@ -1,0 +1,103 @@
+// Changes of dated records, for stores that are wrong about quotas and limits in flight.
+import type { Bucket } from "../../../src/core/bucket.js";
+import { costAt, type Costs, type Limit } from "../../../src/core/limit.js";
+import type { InFlightRule, QuotaRule } from "../../../src/core/rules.js";
+import { tokensIn, withTokens, type Dates } from "../../../src/in-flight/dates.js";
+import type { Decision, Policy } from "../../../src/index.js";
+import { right, wrongStore, type RightStore } from "./wrong-stores-base.js";
+
+/** Changes a bucket of a dated limit: a quota, or a limit in flight. */
+type Change<Rule> = (bucket: Bucket, rule: Rule, now: number, place: number) => void;
+
+/** The quota at this place of a policy. */
+export const quotaAt = (policy: Policy, place: number): QuotaRule | undefined => (policy.limits[place] as Limit).renews?.rule;
+
+/** The limit in flight at this place of a policy. */
+export const heldAt = (policy: Policy, place: number): InFlightRule | undefined => (policy.limits[place] as Limit).returns?.rule;
+
+/** Calls `change` with the bucket of each quota. */
+export function eachQuota(buckets: readonly Bucket[], policy: Policy, now: number, change: Change<QuotaRule>): void {
+  buckets.forEach((bucket, i) => {
+    const rule = quotaAt(policy, i);
+    if (rule !== undefined) change(bucket, rule, now, i);
+  });
+}
+
+/** Calls `change` with the bucket of each limit in flight. */
+export function eachHeld(buckets: readonly Bucket[], policy: Policy, now: number, change: Change<InFlightRule>): void {
+  buckets.forEach((bucket, i) => {
+    const rule = heldAt(policy, i);
+    if (rule !== undefined) change(bucket, rule, now, i);
+  });
+}
+
+/** Gives a record in flight these dates. */
+export function setDates(bucket: Bucket, dates: Dates): void {
+  Object.assign(bucket, { dates, spent: tokensIn(dates), at: dates.at(-2) ?? 0 });
+}
+
+/** Moves tokens in flight from one date to another. */
+export function moveTokens(bucket: Bucket, tokens: number, from: number, to: number): void {
+  setDates(bucket, withTokens(withTokens(bucket.dates ?? [], from, -tokens), to, tokens));
+}
+
+/** The milliseconds between two dates of a limit in flight. */
+export const stepOf = ({ times }: InFlightRule): number => Math.ceil(times.staleAfterMs / 16);
+
+/** Each pair of date and tokens of a record in flight, changed. */
+export function changeDates(bucket: Bucket, change: (date: number, tokens: number) => readonly [date: number, tokens: number]): void {
+  const old = bucket.dates ?? [];
+  let dates: Dates = [];
+  for (let i = 0; i < old.length; i += 2) dates = withTokens(dates, ...change(old[i] as number, old[i + 1] as number));
+  setDates(bucket, dates);
+}
+
+/** Changes each bucket that an allowed call has charged. */
+export function afterTaking(change: (this: RightStore, buckets: readonly Bucket[], policy: Policy, now: number, costs: Costs) => void): typeof RightStore {
+  return wrongStore({
+    decide(buckets, policy, costs, now): Decision {
+      const decision = right.decide.call(this, buckets, policy, costs, now);
+      if (decision.allowed) change.call(this, buckets, policy, now, costs);
+      return decision;
+    },
+  });
+}
+
+/** Changes each bucket before it is written. */
+export function onWriting(change: (buckets: readonly Bucket[], policy: Policy, now: number) => void): typeof RightStore {
+  return wrongStore({
+    save(policy, key, buckets, now) {
+      const copies = buckets.map((bucket) => ({ ...bucket }));
+      change(copies, policy, now);
+      right.save.call(this, policy, key, copies, now);
+    },
+  });
+}
+
+/** Changes each bucket after it was read. */
+export function onReading(change: (buckets: readonly Bucket[], policy: Policy, now: number) => void): typeof RightStore {
+  return wrongStore({
+    load(policy, key, now) {
+      const buckets = right.load.call(this, policy, key, now);
+      change(buckets, policy, now);
+      return buckets;
+    },
+  });
+}
+
+/** Changes each bucket after it was read. It is kept for one millisecond more. */
+export function onReadingLate(change: (buckets: readonly Bucket[], policy: Policy, now: number) => void): typeof RightStore {
+  return wrongStore({
+    load(policy, key, now) {
+      const buckets = right.load.call(this, policy, key, now - 1);
+      change(buckets, policy, now);
+      return buckets;
+    },
+  });
+}
+
+/** Replaces the costs of limits of some kind. */
+export function costsBut(policy: Policy, costs: Costs, change: (cost: number, limit: Limit, place: number) => number): Costs {
+  const [first, ...others] = policy.limits.map((limit, i) => change(costAt(costs, i), limit, i));
+  return others.length === 0 ? (first as number) : [first as number, ...others];
+}
