@@ -58,9 +58,7 @@ export interface HeldDecision {
 /** Tokens of each limit of a policy: one number for all, or a list. */
 type TokensOfLimits = number | readonly number[];
 
-/**
- * The arithmetic of a limit that is not a rate. A value that carries its own code: policies of rates load none of it.
- */
+/** The arithmetic of a limit that is not a rate: a value with its own code, which policies of rates do not load. */
 export type LimitRule = QuotaRule | InFlightRule;
 
 /** When tokens that are given back were taken. */
@@ -172,9 +170,7 @@ export interface HeldWork {
   /** The encoded key. */
   readonly key: string;
   readonly decision: HeldDecision;
-  /**
-   * Says whether its tokens may be renewed now, and hears that they have come back. By default, until it is settled.
-   */
+  /** Says whether its tokens may be renewed now, and hears that they have come back. */
   readonly life?: { isWanted(staleAfterMs: number): boolean; lapsed(): void } | undefined;
   /** Makes a call to the store, within its timeout. Fails as the store does. */
   call<T>(send: () => T | Promise<T>): T | Promise<T>;
