@@ -13,13 +13,14 @@
 export class SluiceError<Code extends string = string> extends Error {
   /** The class's name, safe from minifiers. Becomes the error's `name`. */
   static readonly kind: string = "SluiceError";
+  /** The class's `kind`. A field, because a frozen `Error.prototype` forbids to assign it. */
+  override name = (this.constructor as typeof SluiceError).kind;
   /** Says what failed. Stable across versions; starts with `ERR_`. */
   declare readonly code: Code;
 
   /** @internal Made by sluice and by stores. */
   constructor(code: Code, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
-    this.name = new.target.kind;
     this.code = code;
     Object.defineProperty(this, Symbol.for("sluice.error"), { value: true });
   }

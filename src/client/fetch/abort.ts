@@ -13,7 +13,7 @@ const handlerOfBody = new WeakMap<object, AbortHandler>();
 
 /** Returns an aborted signal's reason. Returns an `AbortError` on platforms that keep no reason (React Native). */
 export function abortReason(signal: AbortSignal): unknown {
-  return signal.reason ?? Object.assign(new Error("Aborted"), { name: "AbortError" });
+  return signal.reason ?? Object.defineProperty(new Error("Aborted"), "name", { value: "AbortError" });
 }
 
 /** Throws the signal's reason if the signal has aborted. */

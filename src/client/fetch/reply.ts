@@ -20,7 +20,9 @@ export interface Reply {
 export async function parseReply(response: Response, call: ClientCall): Promise<Reply> {
   const { vendor, retryStatuses, traffic } = call;
   const { refusal } = vendor;
-  const { status, headers } = response;
+  const { status, headers } = Object(response) as Response;
+  // A mock of a 429 becomes an error, so it needs no `clone`.
+  if (status !== 429 && !("clone" in Object(response))) throw new TypeError(expected("fetch()", "a Response", response));
   const now = call.time.wallNow();
   const isError = status >= 400;
   let reason: WaitReason | null = retryStatuses.includes(status) ? "unavailable" : null;

@@ -2,7 +2,7 @@ import { runInThisContext } from "node:vm";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { SluiceError } from "sluice";
-import { RateLimitedError, type RateLimitedFacts } from "sluice/client";
+import { createFetch, RateLimitedError, type RateLimitedFacts } from "sluice/client";
 
 const facts: RateLimitedFacts = { method: "GET", url: "https://api.example.com/inbox", reason: "attempts", waitMs: 3_000, retryAt: new Date(3_000), attempts: 3, serverCode: null, serverMessage: null, policies: [], response: null };
 
@@ -21,6 +21,19 @@ test.each([
 test("its own members are its facts", () => {
   const error = new RateLimitedError(facts);
   expect(Object.fromEntries(Object.entries(error))).toEqual({ ...facts, name: "RateLimitedError", code: "ERR_RATE_LIMITED" });
+});
+
+test("it keeps its name where `Error.prototype` is frozen, as is an abort without a reason", async () => {
+  const own = Object.getOwnPropertyDescriptor(Error.prototype, "name") as PropertyDescriptor;
+  // What freezing does to assignments, and what a test can undo.
+  Object.defineProperty(Error.prototype, "name", { ...own, writable: false });
+  try {
+    expect([new RateLimitedError(facts).name, new SluiceError("ERR_X", "x").name]).toEqual(["RateLimitedError", "SluiceError"]);
+    const signal = { aborted: true, addEventListener() {}, removeEventListener() {} } as unknown as AbortSignal;
+    await expect(createFetch()(facts.url, { signal })).rejects.toMatchObject({ name: "AbortError" });
+  } finally {
+    Object.defineProperty(Error.prototype, "name", own);
+  }
 });
 
 test("it is a SluiceError, also when a minified copy of the package made it", async () => {
