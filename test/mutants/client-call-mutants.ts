@@ -4,9 +4,30 @@ const RETRY = "retry";
 const MERGE = "merge";
 const WAITING = "waiting";
 const BODY = "body";
+const SNAPSHOT = "snapshot";
 
 /** The mistakes against the client's items of the HTTP contract that are about calls, not about reading fields. */
 export const clientCallMutants: readonly Mutant[] = [
+  {
+    item: "57", test: SNAPSHOT,
+    find: "if (given) plain.headers = copyHeaders(given);",
+    replace: "if (given) plain.headers = given;",
+  },
+  {
+    item: "57", test: SNAPSHOT,
+    find: "const isLate = options.traffic || (retry",
+    replace: "const isLate = options.traffic && (retry",
+  },
+  {
+    item: "57", test: SNAPSHOT,
+    find: "traffic && (await traffic.schedule(call, call.time))",
+    replace: "(await traffic?.schedule(call, call.time))",
+  },
+  {
+    item: "57", test: SNAPSHOT,
+    find: "input: own ?? request ?? `${input as URL}`,",
+    replace: "input,",
+  },
   {
     item: "44", test: RETRY,
     find: "Math.max(waitMs ?? 0, MIN_WAIT_MS)",
@@ -104,7 +125,7 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "57", test: RETRY,
-    find: "const repeatable = retry && !isOneShot;",
+    find: "const repeatable = retry && !ONE_SHOT.some((name) => name in Object(body));",
     replace: "const repeatable = retry;",
   },
   {

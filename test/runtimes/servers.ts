@@ -7,6 +7,11 @@ import { rateLimit } from "sluice/node";
 export interface Addresses {
   /** Answers 200, once per second and caller (`X-User`), and 429 otherwise. */
   readonly limited: string;
+  /**
+   * Answers with the path, the caller (`X-User`) and the body of a request. Below `/refused/`, the first request of a
+   * path's first segment after it gets a 429 without a wait.
+   */
+  readonly echo: string;
   /** Closes the connections of all requests without a response; below `/once/`, that of a path's first request. */
   readonly dropped: string;
   /** Redirects each request to another path of its own. */
@@ -19,7 +24,7 @@ export interface Addresses {
 
 /** Starts them on free ports of this machine. */
 export async function startServers(): Promise<{ readonly addresses: Addresses; close(): void }> {
-  const cors = { "Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "x-user" };
+  const cors = { "Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "x-user, content-type", "Access-Control-Allow-Methods": "GET, PUT, POST" };
   const limit = rateLimit({
     policy: { name: "each", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } },
     key: (request) => ["user", request.headers["x-user"]?.toString()],
@@ -39,18 +44,34 @@ export async function startServers(): Promise<{ readonly addresses: Addresses; c
       request.socket.destroy();
     }),
     listen((_request, response) => void response.writeHead(302, { ...cors, Location: `/${crypto.randomUUID()}` }).end()),
+    listen(echo(cors)),
     listen(() => undefined),
   ]);
-  const [at, dropped, looping, refused] = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`) as [string, string, string, string];
-  await new Promise((resolve) => servers[3].close(resolve));
+  const [at, dropped, looping, echoing, refused] = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`) as [string, string, string, string, string];
+  await new Promise((resolve) => servers[4].close(resolve));
   return {
-    addresses: { limited: at, dropped, looping, refused, unknown: `http://${"a".repeat(64)}.invalid` },
+    addresses: { limited: at, echo: echoing, dropped, looping, refused, unknown: `http://${"a".repeat(64)}.invalid` },
     close() {
       for (const server of servers) {
         server.close();
         server.closeAllConnections();
       }
     },
+  };
+}
+
+function echo(cors: Record<string, string>): RequestListener {
+  const refused = new Set<string>();
+  return (request, response) => {
+    const path = request.url ?? "";
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => void chunks.push(chunk));
+    request.on("end", () => {
+      const [, place, id = ""] = path.split("/");
+      const isRefused = request.method !== "OPTIONS" && place === "refused" && !refused.has(id);
+      if (isRefused) refused.add(id);
+      response.writeHead(isRefused ? 429 : 200, cors).end(`${path} ${request.headers["x-user"] ?? "-"} ${Buffer.concat(chunks).toString()}`);
+    });
   };
 }
 

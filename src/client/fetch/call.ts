@@ -2,10 +2,11 @@ import { expected } from "../../core/check.js";
 import { sharesWork } from "../../platform.js";
 import type { ClientInit, TrafficCall } from "./options.js";
 import { parseCallOptions, type Settings } from "./settings/settings.js";
+import { copyBody, copyHeaders } from "./snapshot.js";
 
 /** One call: its request, and the settings that apply to it. */
 export interface ClientCall extends Omit<TrafficCall, "onQueued">, Settings {
-  readonly input: string | URL | Request;
+  readonly input: string | Request;
   /** The arguments of the wrapped `fetch`, except for the signal. */
   readonly init: RequestInit;
   /** Absolute, unless the platform cannot resolve a relative URL. */
@@ -35,12 +36,22 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
   // `fetch` ignores undefined members. They must not override those of a `Request`.
   const plain: RequestInit = Object.create(null);
   const options = parseCallOptions(init, settings, plain as Record<string, unknown>);
-  const { signal, body, ...head } = plain;
   const request = typeof input === "object" && "url" in input ? input : null;
+  // As `fetch` does, at the call: the caller may change these objects while the call waits.
+  const given = plain.headers ?? request?.headers;
+  if (given) plain.headers = copyHeaders(given);
+  const method = `${plain.method ?? request?.method ?? "GET"}`.toUpperCase();
+  const { retry = settings.methods.some((each) => each.toUpperCase() === method) } = options;
+  // Without a schedule the first attempt is sent at once, and the wrapped `fetch` copies what it must.
+  const isLate = options.traffic || (retry && options.maxAttempts > 1 && !options.sensitive);
+  if (plain.body) plain.body = copyBody(plain.body, isLate);
+  const { signal, body, ...head } = plain;
   // Only the URL, method and headers of a request with a body are copied here: a copy of all would use the body up.
   const withBody = request && !isReadMethod(request.method) ? request : null;
+  // The caller cannot read the body any more, as after `fetch`.
+  const own = withBody && !body && isLate ? new Request(withBody) : null;
   const copyHead = (at: typeof input): Request =>
-    new Request(at, { method: request?.method, headers: request?.headers, ...head, signal: null } as RequestInit);
+    new Request(at, { method: request?.method, ...head, signal: null } as RequestInit);
   let about: Request;
   let base = "";
   try {
@@ -50,11 +61,9 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
     // There is no page that the URL could be relative to. The wrapped `fetch` may know a base.
     about = copyHead(new URL(input, (base = RELATIVE_BASE)));
   }
-  const method = about.method.toUpperCase();
   const url = about.url.slice(base.length);
   const identity: unknown = typeof settings.identity === "function" ? settings.identity(about) : settings.identity;
   if (typeof identity !== "string") throw new TypeError(expected("identity()", "a string", identity));
-  const { retry = settings.methods.some((each) => each.toUpperCase() === method) } = options;
 
   const extras = { ...head, method: undefined, headers: undefined };
   // Objects such as a `dispatcher` cannot be compared, so a call that has one shares with none.
@@ -65,11 +74,10 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
   const facts = [method, url, identity, ...about.headers, extras, ...modes, options.maxAttempts, options.maxWaitMs, retry];
   // Not `URL`: React Native implements only a part of it.
   const [, origin = "", path = ""] = /^([^/?#]*\/\/[^/?#]*)?([^?#]*)/.exec(url) as RegExpExecArray;
-  const isOneShot = body ? ONE_SHOT.some((name) => name in Object(body)) : withBody?.bodyUsed;
-  const repeatable = retry && !isOneShot;
+  const repeatable = retry && !ONE_SHOT.some((name) => name in Object(body));
   return {
     ...options,
-    input,
+    input: own ?? request ?? `${input as URL}`,
     init: plain,
     url,
     origin,
@@ -78,7 +86,7 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
     identity,
     signal: signal === undefined ? (request?.signal ?? null) : signal,
     repeatable,
-    source: repeatable && !body ? withBody : null,
+    source: repeatable ? own : null,
     mergeKey: mergeable ? JSON.stringify(facts) : null,
   };
 }

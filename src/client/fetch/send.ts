@@ -27,7 +27,8 @@ export async function sendWithRetries(
   const call: ClientCall & TrafficCall = { ...given, signal, onQueued: (waitMs) => tell("queued", waitMs) };
   try {
     for (;;) {
-      const queueMs = await traffic?.schedule(call, call.time);
+      // No `await` without a schedule: see `copyBody`.
+      const queueMs = traffic && (await traffic.schedule(call, call.time));
       if (queueMs) return giveUp(sensitive ? "sensitive" : "wait_too_long", queueMs);
       attempts++;
 

@@ -2,6 +2,7 @@
 import { createFetch, RateLimitedError, type WaitInfo } from "sluice/client";
 import { describe, expect, test } from "vitest";
 import { runVectors } from "../../client/vectors.js";
+import { snapshotSuite } from "../../client/fetch/snapshot-suite.js";
 import type { Addresses } from "../servers.js";
 import "../../client/fetch/decisions.test.js";
 import "../../client/fetch/give-up.test.js";
@@ -35,6 +36,8 @@ export async function clientSuite(addresses: Addresses): Promise<void> {
       expect(error).toMatchObject({ reason: "sensitive", waitMs: 1_000, attempts: 1, policies: ["each"] });
     });
   });
+
+  snapshotSuite(addresses.echo);
 
   describe("a network error of this platform", () => {
     const told = async (url: string): Promise<{ readonly result: unknown; readonly reasons: readonly string[] }> => {
