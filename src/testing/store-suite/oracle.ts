@@ -52,7 +52,7 @@ export class Oracle {
     const [{ call }] = calls as [AnsweredCall];
     const tracked = this.#track(call);
     for (const { call: other } of calls) tracked.policies.add(other.policy);
-    const search: OrderSearch = { now, survivors: [], depth: -1 };
+    const search: OrderSearch = { now, policies: tracked.policies, survivors: [], depth: -1 };
     for (const state of tracked.states) tryOrders(search, state, calls, 0);
     if (search.survivors.length > 0) {
       this.#change(tracked, search.survivors, calls, now);
@@ -96,6 +96,7 @@ type WrongStep = Omit<Contradiction, "cause">;
 
 interface OrderSearch {
   readonly now: number;
+  readonly policies: ReadonlySet<Policy>;
   /** Every state that is possible afterwards: two orders with the same answers can leave different buckets. */
   readonly survivors: PossibleState[];
   /** The number of calls that the best order so far explains. */
@@ -113,12 +114,32 @@ function tryOrders(search: OrderSearch, state: PossibleState, left: readonly Ans
     tried.push(next);
     const { answer, state: after } = apply(state, next.call, search.now);
     if (answer === undefined || differences(next.answer, answer).length === 0) {
-      tryOrders(search, after, left.filter((other) => other !== next), depth + 1);
+      const rest = left.filter((other) => other !== next);
+      tryOrders(search, after, rest, depth + 1);
+      if (mayKeep(search, state, after, next)) tryOrders(search, state, rest, depth + 1);
     } else if (depth > search.depth) {
       search.depth = depth;
       search.stuck = { wrong: next, wanted: answer };
     }
   }
+}
+
+/**
+ * Whether the store may have written nothing at a refusal that converts records. It may: if all of them are full, a
+ * store that reads a full record as absent finds nothing to convert. A clock that steps back shows the record again.
+ */
+function mayKeep(
+  { now, policies }: OrderSearch, before: PossibleState, after: PossibleState, { answer }: AnsweredCall,
+): boolean {
+  if ((answer as Decision | undefined)?.allowed !== false || sameState(before, after)) return false;
+  const live = (state: PossibleState): string =>
+    [...state].filter(([name, bucket]) => !mayForget(name, bucket, policies, now)).map(recordText).sort().join();
+  return live(before) === live(after);
+}
+
+/** A record, without the number of a date: it changes when an earlier date is over. */
+function recordText([name, { spent, at, unitsPerMs, unitsPerToken }]: readonly [name: string, Bucket]): string {
+  return `${limitOfRecord(name)} ${spent} ${at} ${unitsPerMs} ${unitsPerToken}`;
 }
 
 // A store may judge whether a bucket is full by any of the key's policies. One date of a limit in flight is over by
@@ -130,9 +151,14 @@ function mayForget(name: string, bucket: Bucket, policies: ReadonlySet<Policy>, 
     limits.some((limit) => limit.returns === undefined && spentAt(bucket, limit, now) === 0));
 }
 
-/** Whether a record is one date of a limit in flight. `scatter` numbers them after a dot. */
+/** Whether a record is one date of a limit in flight. */
 function isHeld(name: string): boolean {
   return name.startsWith("~");
+}
+
+/** The name of a record's limit. `scatter` numbers the dates of a limit in flight after a dot. */
+function limitOfRecord(name: string): string {
+  return isHeld(name) ? name.slice(0, name.lastIndexOf(".")) : name;
 }
 
 function withoutFull(state: PossibleState, names: readonly string[]): PossibleState {
@@ -145,8 +171,7 @@ function withoutFull(state: PossibleState, names: readonly string[]): PossibleSt
 function recordsByLimit(states: readonly PossibleState[]): Iterable<readonly string[]> {
   const byLimit = new Map<string, string[]>();
   for (const name of new Set(states.flatMap((state) => [...state.keys()]))) {
-    const limit = isHeld(name) ? name.slice(0, name.lastIndexOf(".")) : name;
-    byLimit.set(limit, [...(byLimit.get(limit) ?? []), name]);
+    byLimit.set(limitOfRecord(name), [...(byLimit.get(limitOfRecord(name)) ?? []), name]);
   }
   return byLimit.values();
 }
