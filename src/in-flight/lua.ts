@@ -105,8 +105,9 @@ write = function(part, key, tokens)
         for i = 1, #dates do
           if dates[i] and dates[i][1] == limit.from then
             local moved = min(limit.moved, dates[i][2])
-            addTo(dates, limit.to, moved)
+            -- In this order: where both are one date, the sum would pass 2^53.
             addTo(dates, limit.from, -moved)
+            addTo(dates, limit.to, moved)
             break
           end
         end

@@ -1,6 +1,7 @@
 import type { Policy } from "../../../../core/policy.js";
 import { assert } from "../../../assert.js";
 import { HOUR } from "../clock.js";
+import { LARGEST } from "../../random.js";
 import { withSkewedClocks } from "../../skewed-clocks.js";
 import type { StoreCall } from "../../states.js";
 import type { StoreCase, Trial } from "../../trial.js";
@@ -47,6 +48,11 @@ export const renewalCases: readonly StoreCase[] = [
       await trial.callAll(renewing(policy, [1, 1, 0, 0], first - 5 * DATE_STEP_MS, trial.now));
       await trial.consume(policy, "caller", 0);
       for (const at of [first, second, to, second + RENEWAL_MS, trial.now]) await lookAround(trial, policy, dateOf(at));
+      // The tokens of one date and those that move from it and to it pass 2^53 together.
+      const large = trial.policy("q", { ...heldLimit, capacity: LARGEST });
+      await trial.consume(large, "caller", LARGEST);
+      await trial.callAll(renewing(large, 2, trial.now, trial.now));
+      await trial.consume(large, "caller", 1);
     },
   },
   {
