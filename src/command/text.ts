@@ -26,9 +26,9 @@ export function duration(ms: number): string {
   return `${Number((ms / size).toPrecision(3))} ${unit}`;
 }
 
-/** Text of a log without control characters: a caller could move the cursor of the terminal that shows it. */
+/** Text of a log without control characters of any kind: a caller could move the cursor, or turn the line around. */
 export function printable(text: string): string {
-  return text.replace(/[\0-\x1F\x7F-\x9F]/g, "\uFFFD"); // oxlint-disable-line no-control-regex
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, "\uFFFD");
 }
 
 /** A text of at most so many letters. A caller may make a key as long as it likes. */

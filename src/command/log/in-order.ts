@@ -1,5 +1,8 @@
 import type { LogEntry } from "./formats.js";
 
+const FAR_MS = 86_400_000;
+const MOST_AHEAD = 1_000;
+
 /**
  * Passes entries on, sorted by their times. Servers write a line when a request ends, so lines are a little out of
  * order. An entry waits until one comes that is `windowMs` younger. An entry that is older than the last one passed on
@@ -7,6 +10,8 @@ import type { LogEntry } from "./formats.js";
  *
  * Entries that come in order wait in a list, and cost one step each. Only the others are in a heap: a log in any order
  * costs O(log n) steps an entry.
+ *
+ * Entries more than a day ahead wait apart, so that one wrong clock does not keep the rest of the log in memory.
  */
 export class InOrder {
   /** Entries that came more than `windowMs` after younger ones. */
@@ -18,6 +23,9 @@ export class InOrder {
   #head = 0;
   readonly #others = new EntryHeap();
   #given = -Infinity;
+  #youngestAt: number | undefined;
+  /** Entries far ahead of the others: a wrong clock, or a pause in the log. */
+  #ahead: LogEntry[] = [];
 
   constructor(windowMs: number, give: (entry: LogEntry) => void) {
     this.#windowMs = windowMs;
@@ -25,13 +33,35 @@ export class InOrder {
   }
 
   add(entry: LogEntry): void {
+    const youngestAt = this.#youngestAt ?? entry.at;
+    if (entry.at - youngestAt > FAR_MS) {
+      this.#ahead.push(entry);
+      if (this.#ahead.length >= MOST_AHEAD) this.#takeAhead();
+      return;
+    }
+    // The log went on at its own time, so the clocks of those ahead were wrong. They wait until the end.
+    if (this.#ahead.length > 0) for (const each of this.#ahead.splice(0)) this.#others.add(each);
+    // The first entries had the wrong clock.
+    if (this.#given === -Infinity && youngestAt - entry.at > FAR_MS) {
+      for (const each of this.#sorted.splice(0)) this.#others.add(each);
+      this.#youngestAt = undefined;
+    }
+    this.#append(entry);
+  }
+
+  /** Many entries ahead are a pause in the log. */
+  #takeAhead(): void {
+    for (const entry of this.#ahead.splice(0)) this.#append(entry);
+  }
+
+  #append(entry: LogEntry): void {
     if (entry.at < this.#given) {
       this.late += 1;
       this.#give({ ...entry, at: this.#given });
       return;
     }
-    const youngest = this.#sorted.at(-1);
-    if (youngest !== undefined && this.#head < this.#sorted.length && entry.at < youngest.at) return this.#others.add(entry);
+    if (this.#head < this.#sorted.length && entry.at < (this.#youngestAt ?? -Infinity)) return this.#others.add(entry);
+    this.#youngestAt = entry.at;
     this.#sorted.push(entry);
     this.#passUntil(entry.at - this.#windowMs);
     // Half of the list was given on: moving the rest costs one step for each entry.
@@ -43,16 +73,18 @@ export class InOrder {
 
   /** Gives on what still waits. */
   end(): void {
+    this.#takeAhead();
     this.#passUntil(Infinity);
   }
 
   #passUntil(at: number): void {
-    // The list is never empty before the heap: its last entry is the youngest.
-    for (let next = this.#sorted[this.#head]; next !== undefined; next = this.#sorted[this.#head]) {
+    for (;;) {
+      const next = this.#sorted[this.#head];
       const other = this.#others.first;
       // Of one time, those of the list came first.
-      const isOther = other !== undefined && other.at < next.at;
+      const isOther = other !== undefined && (next === undefined || other.at < next.at);
       const entry = isOther ? other : next;
+      if (entry === undefined) return;
       if (entry.at > at) return;
       if (isOther) this.#others.take();
       else this.#head += 1;

@@ -99,9 +99,11 @@ async function* startingWith(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGe
 }
 
 async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly string[]> {
-  const decoder = new TextDecoder();
+  let decoder: TextDecoder | undefined;
   let rest = "";
   for await (const chunk of chunks) {
+    if (decoder === undefined && chunk.length === 0) continue;
+    decoder ??= new TextDecoder(encodingOf(chunk));
     const text = decoder.decode(chunk, { stream: true });
     const lines: string[] = [];
     let from = 0;
@@ -114,6 +116,12 @@ async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<readon
     if (rest.length <= LONGEST_LINE) rest += text.slice(from);
     if (lines.length > 0) yield lines;
   }
-  rest += decoder.decode();
+  rest += decoder?.decode() ?? "";
   if (rest !== "") yield [rest];
+}
+
+/** Windows writes UTF-16. Without a byte order mark, each second byte of plain text is 0. */
+function encodingOf([first, second]: Buffer): string {
+  if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return "utf-16le";
+  return (first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && second !== undefined) ? "utf-16be" : "utf-8";
 }

@@ -4,7 +4,8 @@ import { InOrder } from "../log/in-order.js";
 import { openLog, type LogFile, type TellProgress } from "../log/lines.js";
 import { mergeByTime, type OrderedSource } from "../log/merge.js";
 import { Misuse } from "../misuse.js";
-import { flatText } from "../text.js";
+import { nearestFirst } from "../log/names.js";
+import { counted, flatText, printable } from "../text.js";
 import { linesOfUnreadable, UnreadableCounts, type UnreadableLines } from "./unreadable.js";
 
 /** What was read of a log. */
@@ -47,10 +48,20 @@ export async function readLog(source: LogSource, give: (entry: LogEntry) => void
   });
   counts.reader.end();
   const unreadable = counts.unreadable.lines();
-  if (requests === 0 && unreadable.count > 0 && counts.withoutKey === 0)
+  if (requests === 0 && counts.withoutKey > 0) throw noCaller(fields.key, counts);
+  if (requests === 0 && unreadable.count > 0)
     throw new Misuse(`Expected a log with requests, got ${linesOfUnreadable(unreadable).join("\n")}`);
   const late = sources.reduce((sum, each) => sum + each.late, 0);
   return { requests, callers: counts.callers, firstAt, lastAt, unreadable, withoutKey: counts.withoutKey, late, windowMs };
+}
+
+const MOST_NAMES_SHOWN = 12;
+
+function noCaller(key: string, { withoutKey, reader }: LineCounts): Misuse {
+  const names = nearestFirst(reader.names, key).slice(0, MOST_NAMES_SHOWN);
+  const cure = names.length === 0 ? "Use another field" : `The lines have: ${names.join(", ")}`;
+  const read = `${counted(withoutKey, "request")}, none with a caller there`;
+  return new Misuse(printable(`Expected --key to be a field with a caller, got ${key}: ${read}. ${cure}`));
 }
 
 /** What the lines of all files have in common. */

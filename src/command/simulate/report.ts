@@ -31,8 +31,11 @@ export function linesOfLog({ log, leftOut }: Pick<Findings, "log" | "leftOut">):
   const { requests, callers, firstAt, lastAt, unreadable, withoutKey } = log;
   const span = `in ${duration(lastAt - firstAt)}, from ${new Date(firstAt).toISOString()}.`;
   return [
-    requests === 0 ? "No requests." : `${counted(requests, "request")} of ${counted(callers, "caller")} ${span}`,
+    requests === 0 ? "No lines." : `${counted(requests, "request")} of ${counted(callers, "caller")} ${span}`,
     ...(withoutKey > 0 ? [`${counted(withoutKey, "request")} without a caller, left out.`] : []),
+    ...(requests > 1 && callers === 1
+      ? ["All requests are of one caller. Behind a proxy its address is that of the proxy: use another field as --key."]
+      : []),
     ...lateLine(log),
     ...(leftOut.length > 0 ? [`Limits in flight are left out, because a log has no durations: ${leftOut.join(", ")}.`] : []),
     ...linesOfUnreadable(unreadable),

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import type { CommandIo } from "../io.js";
@@ -20,14 +20,16 @@ export const SIMULATE_HELP = `npx sluice simulate <log> [<log> ...] --key <field
 Replays a log by a policy, and says who would have been refused.
 
   <log>                 a file, also compressed with gzip, or - for the standard input:
-                        the common or combined log format (nginx, Apache), or JSON lines
+                        the common or combined log format (nginx, Apache), JSON lines or logfmt,
+                        also as Docker, Kubernetes, Loki or syslog pass them on
   --key <field>         who the caller is: address or user; in JSON a path such as user.id
   --policy "30, 5/s"    capacity, and the tokens that return in a time (s, min, h, d, 10s). May be repeated
   --policies <file>     a module that exports policies or limiters, such as limits.mjs
   --recommend 0.1%      the smallest capacity for each rate that refuses at most this share
   --time <field>        in JSON: where the time is. Default: time, timestamp, ts, @timestamp, at or date
   --cost <field>        what a request costs: bytes; in JSON a path such as usage.total_tokens.
-                        For one limit tokens=usage.total_tokens. May be repeated. Default: the limit's own cost, or 1
+                        For one limit tokens=usage.total_tokens. For fractions spend*100.
+                        May be repeated. Default: the limit's own cost, or 1
   --window 10s          lines are sorted if they are out of order by at most this time
   --json                the findings as JSON
   --html report.html    a page of its own, with a chart of the callers with the most refusals
@@ -58,6 +60,8 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
   if (share !== null && fields.forAll < 0 && fields.byLimit.size > 0)
     throw new Misuse("Expected a --cost without the name of a limit for --recommend, such as --cost usage.total_tokens");
   checkCostNames(fields, replayed.map(({ policy }) => policy));
+
+  if (values.html !== undefined) await checkPage(values.html, positionals);
 
   const replays = replayed.map(({ name, policy }) => new Replay(name, policy, fields));
   const traffic = share === null && values.html === undefined ? null : new RequestList(fields.fields.length);
@@ -94,6 +98,20 @@ function nothingToDo(leftOut: readonly string[]): Misuse {
   return new Misuse(
     `Expected a policy with a rate or a quota, got limits in flight alone: ${leftOut.join(", ")}. A log has no durations`,
   );
+}
+
+/** Throws a {@link Misuse} for a page that is one of the logs, also by another name of the file. */
+async function checkPage(page: string, logs: readonly string[]): Promise<void> {
+  const identity = async (file: string): Promise<string | null> => {
+    const found = await stat(file, { bigint: true }).catch(() => null);
+    return found?.isFile() === true ? `${found.dev}:${found.ino}` : null;
+  };
+  const own = await identity(page);
+  if (own === null) return; // a new file overwrites none
+  for (const log of logs) {
+    if ((await identity(log === "-" ? "/dev/stdin" : log)) === own)
+      throw new Misuse(`Expected --html to be another file than the log, got ${page}, which is ${log}`);
+  }
 }
 
 async function writePage(file: string, page: string): Promise<void> {
