@@ -51,6 +51,6 @@ export {
 export { combine } from "./limiter/several/combine.js";
 export { createWaiter, type Waiter, type WaiterOptions, type WaitOptions } from "./limiter/waiting/create-waiter.js";
 export { rateLimit, type InEntryOfFramework } from "./http/misplaced.js";
-export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address-key.js";
+export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address/address-key.js";
 export { silenceWarnings, type WarningCode } from "./warnings/warnings.js";
 export { type AbortSignalLike } from "./platform.js";

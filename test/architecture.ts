@@ -23,7 +23,8 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
   limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
   "http/retry-after": [],
-  http: ["core", "port", "platform", "limiter", "warnings", "diagnostics", "http/retry-after"],
+  "http/address": ["core"],
+  http: ["core", "port", "platform", "limiter", "warnings", "diagnostics", "http/retry-after", "http/address"],
   // What several frameworks share. The file of the same name is the adapter itself.
   "adapters/node/": ["core", "platform", "warnings", "http"],
   "adapters/web/": ["core", "platform", "http"],
@@ -35,9 +36,9 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/vendors", "client/fetch"],
   "command/chart": [], // a drawing of numbers. The live page and the site bundle it
-  command: ["core", "command/chart"], // `npx sluice`. Nothing imports it, and it runs on Node alone
+  command: ["core", "http/address", "command/chart"], // `npx sluice`. Nothing imports it, and it runs on Node alone
   testing: ["core", "calendar", "in-flight", "port", "guard", "http", "limiter", "stores/memory"],
-  index: ["core", "calendar", "in-flight", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "warnings"],
+  index: ["core", "calendar", "in-flight", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "http/address", "warnings"],
   store: ["core", "port", "guard", "stores/shared", "stores/cas", "stores/sql"],
 };
 

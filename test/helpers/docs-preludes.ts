@@ -58,7 +58,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/testing/adapter-suite/adapter-suite.ts":
     "import { describe, test } from 'vitest'; declare function startMyServer(setup: import('sluice/testing').AdapterSetup): Promise<import('sluice/testing').RunningServer>",
   "src/http/retry-after/http-date.ts": "import { parseHttpDate } from './src/http/retry-after/http-date.js'",
-  "src/http/address-key.ts": `import { rateLimit } from "sluice/express"; ${EXPRESS}`,
+  "src/http/address/address-key.ts": `import { rateLimit } from "sluice/express"; ${EXPRESS}`,
   "src/http/gate.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
   "src/http/response/decisions.ts": "declare const request: Request",
   "src/limiter/verbs/granted.ts": "declare const error: unknown",

@@ -41,7 +41,7 @@ function spellings(values: readonly number[], from: number): string[] {
 
 // Their callers have an IPv4 address.
 const carrying = new BlockList();
-for (const [network, prefix] of [["::ffff:0:0", 96], ["::ffff:0:0:0", 96], ["64:ff9b::", 96], ["2002::", 16], ["2001::", 32]] as const) carrying.addSubnet(network, prefix, "ipv6");
+for (const [network, prefix] of [["::ffff:0:0", 96], ["::ffff:0:0:0", 96], ["64:ff9b::", 96], ["64:ff9b:1::", 48], ["2002::", 16], ["2001::", 32]] as const) carrying.addSubnet(network, prefix, "ipv6");
 
 test("every way to write an IPv6 address gives the key of its network, as Node's BlockList sees it", () => {
   fc.assert(

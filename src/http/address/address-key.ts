@@ -1,4 +1,4 @@
-import { checkOptions, expected } from "../core/check.js";
+import { checkOptions, expected } from "../../core/check.js";
 
 /** The options of {@link addressKey}. */
 export interface AddressKeyOptions {
@@ -26,8 +26,8 @@ const HEXADECIMAL = /^[\da-f]{1,4}$/i;
  *
  * An IPv4 address is kept whole: `["address", "192.0.2.7"]`. An IPv6 address is cut to its network,
  * `["address", "2001:db8:1:2::/64"]`, because one customer has at least 2^64 addresses. Some IPv6 addresses contain the
- * caller's IPv4 address, and give the key of that. These are IPv4-mapped, IPv4-translated, NAT64 (`64:ff9b::/96`), 6to4
- * and Teredo. The port, the brackets and the zone are dropped.
+ * caller's IPv4 address, and give the key of that. These are IPv4-mapped, IPv4-translated, NAT64 (`64:ff9b::/96` and
+ * `64:ff9b:1::/48`), 6to4 and Teredo. The port, the brackets and the zone are dropped.
  *
  * Returns undefined for all other input, such as `undefined`, `"unknown"`, a list, or `"010.0.0.1"`. The caller is then
  * unidentified: see the option `unidentified`. Throws a TypeError or RangeError for a wrong option.
@@ -70,13 +70,32 @@ function networkOf(text: string, prefix: number): string | undefined {
 }
 
 /** The two groups that hold the caller's IPv4 address, if it has one. */
-function carriedBy([a, b, c, d, e, f, g, h]: Groups): readonly [number, number] | undefined {
+function carriedBy(groups: Groups): readonly [number, number] | undefined {
+  const [a, b, c, d, e, f, g, h] = groups;
   const zeros = c + d + e === 0;
   if (a + b === 0 && zeros && f === 0xff_ff) return [g, h]; // IPv4-mapped, RFC 4291
   if (a + b + c + d === 0 && e === 0xff_ff && f === 0) return [g, h]; // IPv4-translated, RFC 2765
   if (a === 0x64 && b === 0xff_9b && zeros && f === 0) return [g, h]; // NAT64, RFC 6052
+  if (a === 0x64 && b === 0xff_9b && c === 1) return carriedLocally(groups);
   if (a === 0x20_02) return [b, c]; // 6to4, RFC 3056
   if (a === 0x20_01 && b === 0) return [g ^ 0xff_ff, h ^ 0xff_ff]; // Teredo, RFC 4380
+  return undefined;
+}
+
+/**
+ * The IPv4 address behind NAT64's local prefix (RFC 8215). The operator chose one of four lengths, which RFC 6052 lays
+ * out: 48, 56, 64 or 96 bits. The address follows the prefix, without byte 8, and zeros follow the address. Of several
+ * that fit it is the shortest whose IPv4 address does not begin with 0: no caller has such an address.
+ */
+function carriedLocally(groups: Groups): readonly [number, number] | undefined {
+  const bytes = groups.flatMap((group) => [group >> 8, group & 255]);
+  if (bytes[8] !== 0) return undefined;
+  const places = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]] as const;
+  for (const place of places) {
+    const [first = 0, second = 0, third = 0, fourth = 0] = place.map((i) => bytes[i]);
+    const isLast = bytes.slice(place[3] + 1).every((byte) => byte === 0);
+    if (first !== 0 && isLast) return [(first << 8) | second, (third << 8) | fourth];
+  }
   return undefined;
 }
 
