@@ -63,9 +63,9 @@ const said = async (...args: string[]): Promise<string> => {
 describe("peek", () => {
   test("says what is left to the caller, and whether a call now is allowed", async () => {
     const key = ["user", 42] as const;
-    expect(await said("peek", limits, "interactive", "user", "42")).toBe('user 42, "interactive" of interactive: 30 of 30 left, full\nA call now is allowed.\n');
+    expect(await said("peek", limits, "interactive", "user", "42")).toBe('["user","42"], "interactive" of interactive: 30 of 30 left, full\nA call now is allowed.\nNothing is spent under ["user","42"], and no block is left: is this the key?\n');
     of.exports.interactive.consume(key, 30);
-    expect(await said("peek", limits, "interactive", "user", "42")).toBe('user 42, "interactive" of interactive: 0 of 30 left, full in 6 s\nA call now is refused: ask again in 200 ms.\n');
+    expect(await said("peek", limits, "interactive", "user", "42")).toBe('["user","42"], "interactive" of interactive: 0 of 30 left, full in 6 s\nA call now is refused: ask again in 200 ms.\n');
     expect(await said("peek", limits, "interactive", "user", "42", "--cost", "31")).toContain("A call of the cost 31 now is never allowed: it costs more than the capacity.");
     expect(of.exports.interactive.peek(key, 0).remaining).toBe(0);
   });
@@ -74,7 +74,7 @@ describe("peek", () => {
     of.exports.chat.consume("ann", { cost: { requests: 3, month: 1_000 } });
     of.exports.chat.consume("ann");
     expect(await said("peek", limits, "chat", "ann")).toBe(
-      'ann, "chat" of chat:\n  requests: 56 of 60 left, full in 4 s\n  month: 8,999 of 10,000 left, full in 11 days\n  parallel: 0 of 2 free\nA call now is refused by "chat:parallel": ask again in 1 s.\n',
+      '"ann", "chat" of chat:\n  requests: 56 of 60 left, full in 4 s\n  month: 8,999 of 10,000 left, full in 11 days\n  parallel: 0 of 2 free\nA call now is refused by "chat:parallel": ask again in 1 s.\n',
     );
   });
 
@@ -90,7 +90,7 @@ describe("peek", () => {
   });
 
   test("shows no control characters of a key", async () => {
-    expect(await said("peek", limits, "interactive", "\u001b[2J")).toMatch(/^\uFFFD\[2J, /);
+    expect(await said("peek", limits, "interactive", "\u001b[2J")).toMatch(/^"\\u001b\[2J", /);
   });
 });
 
@@ -99,30 +99,30 @@ describe("what changes something", () => {
 
   test("debit takes, credit gives, each with its reason", async () => {
     expect(await said("debit", limits, "interactive", "user", "42", "--cost", "20", "--reason", "ticket 7")).toBe(
-      'Took 20 tokens from user 42. Reason: ticket 7\nuser 42, "interactive" of interactive: 10 of 30 left, full in 4 s\nA call now is allowed.\n',
+      'Took 20 tokens from ["user","42"]. Reason: ticket 7\n["user","42"], "interactive" of interactive: 10 of 30 left, full in 4 s\nA call now is allowed.\n',
     );
     expect(left(["user", 42])).toBe(10);
-    expect(await said("credit", limits, "interactive", "user", "42", "--cost", "1")).toContain("Gave 1 token to user 42.\n");
+    expect(await said("credit", limits, "interactive", "user", "42", "--cost", "1")).toContain('Gave 1 token to ["user","42"].\n');
     expect(left(["user", 42])).toBe(11);
   });
 
   test("names the limits of several", async () => {
-    expect(await said("debit", limits, "chat", "ann", "--cost", "requests=10,month=500")).toMatch(/^Took 10 of requests, 500 of month from ann\.\n.*requests: 50 of 60.*month: 9,500 of 10,000/s);
+    expect(await said("debit", limits, "chat", "ann", "--cost", "requests=10,month=500")).toMatch(/^Took 10 of requests, 500 of month from "ann"\.\n.*requests: 50 of 60.*month: 9,500 of 10,000/s);
     const { before, left } = JSON.parse(await said("credit", limits, "chat", "ann", "--cost", "requests=4", "--reason", "goodwill", "--json")) as Record<string, { limits: { remaining: number }[] }>;
     expect([before, left].map((each) => each?.limits[0]?.remaining)).toEqual([50, 54]);
   });
 
   test("block refuses for a time, and --for 0 ends it", async () => {
-    expect(await said("block", limits, "interactive", "ann", "--for", "10min")).toMatch(/^Blocked ann for 10 min\.\n.*\nA call now is refused: the caller is blocked for 10 min\.\n$/);
+    expect(await said("block", limits, "interactive", "ann", "--for", "10min")).toMatch(/^Blocked "ann" for 10 min\.\n.*\nA call now is refused: the caller is blocked for 10 min\.\n$/);
     expect(of.exports.interactive.consume("ann")).toMatchObject({ allowed: false, blocked: true });
-    expect(await said("block", limits, "interactive", "ann", "--for", "0")).toContain("Ended the block of ann.\n");
+    expect(await said("block", limits, "interactive", "ann", "--for", "0")).toContain('Ended the block of "ann".\n');
     expect(of.exports.interactive.consume("ann").allowed).toBe(true);
   });
 
   test("reset gives everything back and ends a block", async () => {
     of.exports.interactive.consume("ann", 30);
     of.exports.interactive.block("ann", 60_000);
-    expect(await said("reset", limits, "interactive", "ann")).toBe('Reset ann: all tokens are back, and no block is left.\nann, "interactive" of interactive: 30 of 30 left, full\nA call now is allowed.\n');
+    expect(await said("reset", limits, "interactive", "ann")).toBe('Reset "ann": all tokens are back, and no block is left.\n"ann", "interactive" of interactive: 30 of 30 left, full\nA call now is allowed.\n');
   });
 
   test("acts with the policy of the caller's tier", async () => {
@@ -152,7 +152,7 @@ describe("tiers of one name", () => {
   });
 
   test("without --policy the answer says by which numbers it is", async () => {
-    expect(await said("peek", shop, "interactive", "ann")).toMatch(/10 of 10 left, full\nA call now is allowed\.\nThis is by the numbers of interactive itself\. For a caller of another tier add --policy tiers\.paid\.\n$/);
+    expect(await said("peek", shop, "interactive", "ann")).toMatch(/10 of 10 left, full\nA call now is allowed\.\nThis is by the numbers of interactive itself\. For a caller of another tier add --policy tiers\.paid\.\nNothing is spent/);
     expect(JSON.parse(await said("peek", shop, "interactive", "ann", "--json"))).toMatchObject({ otherTiers: ["tiers.paid"] });
     expect(await said("peek", shop, "interactive", "ann", "--policy", "free")).not.toContain("by the numbers");
   });
@@ -192,7 +192,7 @@ describe("a store that fails", () => {
     };
     over(failLater);
     expect(await runAsUsual("credit", module, "interactive", "ann", "--cost", "10")).toEqual({
-      code: 0, err: "", out: "Gave 10 tokens to ann.\nWhat is left is unknown: the store did not answer.\n",
+      code: 0, err: "", out: 'Gave 10 tokens to "ann".\nWhat is left is unknown: the store did not answer.\nNothing was spent under "ann", and no block was left: is this the key?\n',
     });
     over(failLater);
     calls = 0;
@@ -216,9 +216,50 @@ describe("a key", () => {
   test("of one part is written as JSON, as a log writes keys", async () => {
     of.exports.interactive.consume(["ann"], 10);
     of.exports.interactive.consume(["user", "42"], 20);
-    expect(await said("peek", limits, "interactive", '["ann"]')).toMatch(/^ann, .*: 20 of 30 left/);
-    expect(await said("peek", limits, "interactive", '["user",42]')).toMatch(/^user 42, .*: 10 of 30 left/);
-    for (const text of ["[::1]", "[]", '[["ann"]]', "[1.5]"]) expect(await said("peek", limits, "interactive", text)).toContain(`${text}, `);
+    expect(await said("peek", limits, "interactive", '["ann"]')).toMatch(/^\["ann"\], .*: 20 of 30 left/);
+    expect(await said("peek", limits, "interactive", '["user",42]')).toMatch(/^\["user",42\], .*: 10 of 30 left/);
+    for (const text of ["[::1]", "[]", '[["ann"]]', "[1.5]"]) expect(await said("peek", limits, "interactive", text)).toContain(`${JSON.stringify(text)}, `);
+  });
+});
+
+describe("an address", () => {
+  test.each(["2001:db8:1:2:aaaa::1", " 2001:DB8:1:2::1 ", "[2001:db8:1:2::1]:443", "2001:db8:1:2::1%eth0", "2001:db8:1:2::/64"])("%s is the key of the gate", async (text) => {
+    expect(await said("block", limits, "interactive", "address", text, "--for", "10min")).toMatch(/^Blocked \["address","2001:db8:1:2::\/64"\] for 10 min\./);
+    expect(of.exports.interactive.consume(["address", "2001:db8:1:2::/64"]).allowed).toBe(false);
+  });
+
+  test("has the prefix of the gate, with --ipv6-prefix", async () => {
+    expect(await said("peek", limits, "interactive", "address", "2001:db8:1:2ff::1", "--ipv6-prefix", "56")).toMatch(/^\["address","2001:db8:1:200::\/56"\]/);
+    for (const wrong of ["31", "65", "x", "6.4"]) expect(await run("peek", limits, "interactive", "ann", "--ipv6-prefix", wrong)).toMatchObject({ code: 2, err: expect.stringContaining("--ipv6-prefix") });
+  });
+
+  test("is the first of a list, which is said", async () => {
+    expect(await said("peek", limits, "interactive", "address", "192.0.2.7, 10.0.0.1")).toMatch(/^\["address","192\.0\.2\.7"\][^]*Took the first address of the list: 192\.0\.2\.7\.\n/);
+    expect(JSON.parse(await said("peek", limits, "interactive", "address", "192.0.2.7, 10.0.0.1", "--json"))).toMatchObject({ notes: ["Took the first address of the list: 192.0.2.7."] });
+  });
+
+  test("is read after the part \"address\" alone", async () => {
+    for (const key of [["user", "::1"], ["::1"], ["ip", "::ffff:192.0.2.7"], ["address", "home"], ["address"]]) {
+      expect(await said("peek", limits, "interactive", ...key)).toContain(`${JSON.stringify(key.length === 1 ? key[0] : key)}, `);
+    }
+  });
+});
+
+describe("a key that may be another", () => {
+  test.each([["user 42"], ["user:42"], ['["user"'], ["[user, 42]"]])("%s is one text, and the tuple is shown", async (text) => {
+    expect(await said("peek", limits, "interactive", text)).toContain(`${JSON.stringify(text)}, `);
+    expect(await said("peek", limits, "interactive", text)).toContain('The key is one text. For the tuple ["user","42"] write its parts with blanks between: user 42.\n');
+  });
+
+  test.each([["peek"], ["reset"], ["credit", "--cost", "5"], ["block", "--for", "0"]])("%s asks when nothing is spent and no block is left", async (verb, ...more) => {
+    const asks = /Nothing (?:is|was) spent under "bob", and no block (?:is|was) left: is this the key\?/;
+    const order = [limits, "interactive", "bob", ...more];
+    expect(await said(verb, ...order)).toMatch(asks);
+    of.exports.interactive.block("bob", 60_000);
+    expect(await said(verb, ...order)).not.toMatch(asks);
+    of.exports.interactive.block("bob", 0);
+    of.exports.interactive.consume("bob", 30);
+    expect(await said(verb, ...order)).not.toMatch(asks);
   });
 });
 

@@ -7,7 +7,7 @@ import type { CommandIo } from "../io.js";
 import { Misuse } from "../misuse.js";
 import { findLimiter, type FoundLimiter } from "./find-limiter.js";
 import { readOrder, type Order, type Verb } from "./read-order.js";
-import { doneText, leftText, UNKNOWN_TEXT } from "./sentences.js";
+import { doneText, leftText, nothingText, UNKNOWN_TEXT } from "./sentences.js";
 
 export const OPERATE_HELP = `npx sluice peek   <module> <limiter> <key ...>
 npx sluice credit <module> <limiter> <key ...> --cost 10
@@ -22,6 +22,8 @@ Shows what a caller has left, and changes it, through the limiters of your own s
   <key ...>          the key, part by part: user 42 for the key ["user", 42]; or as JSON: '["user"]' for one part
   --cost 10          the tokens to give or take; for peek, the cost to ask for. For several limits tokens=500,requests=1
   --for 10min        how long to block (s, min, h, d). --for 0 ends a block
+                     an address is read in any form: address 2001:db8::1 for the key ["address", "2001:db8::/64"]
+  --ipv6-prefix 56   for addresses, if your gate passes this prefix to addressKey
   --policy gold      a policy that the module exports, for a caller of a tier: gold, or tiers.gold
   --reason "..."     printed with what was done, for your records
   --json             the answer as JSON
@@ -47,19 +49,20 @@ export function operate(verb: Verb): (args: readonly string[], io: CommandIo) =>
     if (!order.json) io.stdout.write(doneText(order));
     const left = verb === "peek" ? before : await peekAfter(order, found);
     if (order.json) io.stdout.write(`${JSON.stringify(jsonAnswer(order, found, before, left))}\n`);
-    else io.stdout.write(left === null ? UNKNOWN_TEXT : leftText(order, found, left));
+    else io.stdout.write((left === null ? UNKNOWN_TEXT : leftText(order, found, left)) + nothingText(order, before));
   };
 }
 
 /** The answer for programs. `before` is absent for `peek`. `left` is null if the store did not answer a second time. */
 function jsonAnswer(
-  { verb, name, key, cost, forMs, reason }: Order, { otherTiers }: FoundLimiter, before: Decision, left: Decision | null,
+  { verb, name, key, notes, cost, forMs, reason }: Order, { otherTiers }: FoundLimiter, before: Decision, left: Decision | null,
 ): object {
   return {
     command: verb, limiter: name, key,
     ...(cost !== undefined && { cost }),
     ...(verb === "block" && { forMs }),
     ...(reason !== undefined && { reason }),
+    ...(notes.length > 0 && { notes }),
     ...(otherTiers.length > 0 && { otherTiers }),
     ...(verb !== "peek" && { before }),
     left,

@@ -3,6 +3,7 @@ import type { Cost } from "../../core/cost.js";
 import type { Key, KeyPart } from "../../core/key.js";
 import { Misuse } from "../misuse.js";
 import { durationOfText } from "../policy-text.js";
+import { addressInKey, tupleHint } from "./typed-key.js";
 
 /** What an operator may do. */
 export type Verb = "peek" | "credit" | "debit" | "block" | "reset";
@@ -14,6 +15,8 @@ export interface Order {
   /** The name of the limiter in the module. */
   readonly name: string;
   readonly key: Key;
+  /** How the key was read, for the operator. Empty if it was read as it was typed. */
+  readonly notes: readonly string[];
   /** What to look for, to give or to take. Undefined for the policy's own. */
   readonly cost: Cost | undefined;
   readonly forMs: number;
@@ -31,6 +34,7 @@ const ORDER_OPTIONS = {
   reason: { type: "string" },
   json: { type: "boolean" },
   memory: { type: "boolean" },
+  "ipv6-prefix": { type: "string" },
 } as const satisfies ParseArgsConfig["options"];
 
 /** What each verb needs beside a key, in the form that a mistake shows. */
@@ -52,9 +56,11 @@ export function readOrder(verb: Verb, args: readonly string[]): Order {
   if (verb === "block" && values.for === undefined)
     throw new Misuse("Expected --for, such as --for 10min, or --for 0 to end a block, got nothing");
   if (verb !== "block" && values.for !== undefined) throw new Misuse(`Expected no --for: it is for block, not for ${verb}`);
+  const typed = more.length === 0 ? keyOfText(first) : ([first, ...more] as [KeyPart, ...KeyPart[]]);
+  const { key, notes } = addressInKey(typed, prefixOfText(values["ipv6-prefix"] ?? "64"));
   return {
-    verb, file, name, cost,
-    key: more.length === 0 ? keyOfText(first) : ([first, ...more] as [KeyPart, ...KeyPart[]]),
+    verb, file, name, cost, key,
+    notes: [...notes, ...tupleHint(typed)],
     forMs: values.for === undefined || values.for === "0" ? 0 : durationOfText(values.for),
     tier: values.policy,
     reason: values.reason,
@@ -72,6 +78,12 @@ function keyOfText(text: string): Key {
   } catch {
     return text;
   }
+}
+
+function prefixOfText(text: string): number {
+  const bits = /^\d\d$/.test(text) ? Number(text) : 0;
+  if (bits >= 32 && bits <= 64) return bits;
+  throw new Misuse(`Expected --ipv6-prefix to be a whole number from 32 to 64, as in the gate's addressKey, got ${text}`);
 }
 
 /** Reads `"10"`, or `"requests=1,tokens=500"` for the limits of these names. */

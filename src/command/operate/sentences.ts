@@ -9,17 +9,33 @@ import type { Order } from "./read-order.js";
 export const UNKNOWN_TEXT = "What is left is unknown: the store did not answer.\n";
 
 /** What is left to a caller, in words: a line for each limit, and one for the next call. */
-export function leftText({ key, name }: Order, { otherTiers }: FoundLimiter, decision: Decision): string {
+export function leftText({ key, name, notes }: Order, { otherTiers }: FoundLimiter, decision: Decision): string {
   const { policy, limits } = decision;
   const who = `${callerText(key)}, "${policy}" of ${name}`;
   const rows = limits?.map((each) => `\n  ${each.limit}: ${readingText(each)}`).join("") ?? ` ${readingText(decision)}`;
-  return `${who}:${rows}\n${nextText(decision)}\n${tierText(name, otherTiers)}`;
+  const read = notes.map((note) => `${printable(note)}\n`).join("");
+  return `${who}:${rows}\n${nextText(decision)}\n${tierText(name, otherTiers)}${read}`;
 }
 
 /** A caller of another tier has other numbers. */
 function tierText(name: string, otherTiers: readonly string[]): string {
   const others = otherTiers.map((tier) => `--policy ${tier}`).join(" or ");
   return others === "" ? "" : `This is by the numbers of ${name} itself. For a caller of another tier add ${others}.\n`;
+}
+
+/** A full bucket and none look alike, so a key that was written wrongly looks like one that is free to call. */
+export function nothingText({ verb, key, forMs }: Order, before: Decision): string {
+  const asks = verb === "peek" || verb === "reset" || verb === "credit" || (verb === "block" && forMs === 0);
+  if (!asks || !isUntouched(before)) return "";
+  const was = verb === "peek" ? "is" : "was";
+  return `Nothing ${was} spent under ${callerText(key)}, and no block ${was} left: is this the key?\n`;
+}
+
+/** Whether the limits of a decision are full and no block is left. */
+function isUntouched(decision: Decision): boolean {
+  const readings: readonly Reading[] = decision.limits ?? [decision];
+  const isBlocked = !decision.allowed && decision.blocked;
+  return !isBlocked && readings.every(({ remaining, capacity }) => remaining === capacity) && decision.resetMs === 0;
 }
 
 /** What was done, in a sentence. */
@@ -52,7 +68,7 @@ function nextText(decision: Decision): string {
 }
 
 function callerText(key: Key): string {
-  return printable(typeof key === "string" ? key : key.join(" "));
+  return printable(JSON.stringify(key));
 }
 
 function costText(cost: Cost): string {
