@@ -1,3 +1,4 @@
+import { dirname, relative, resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
 import entries from "./entries.json" with { type: "json" };
 import { luaInBuild } from "./scripts/minify-lua.mjs";
@@ -37,10 +38,25 @@ export default defineConfig([
       {
         name: "cjs-specifiers",
         renderChunk(code, info) {
-          return { code: code.replace(/require\("(\.\.?\/[^"]+)\.js"\)/g, 'require("$1.cjs")'), map: info.map ?? null };
+          // A file that every resolver finds: see scripts/chosen-diagnostics.cjs.
+          const chosen = `${relative(dirname(info.path), resolve("dist/cjs")) || "."}/diagnostics/chosen.cjs`;
+          const named = code.replace('require("#diagnostics")', `require("${chosen}")`);
+          return { code: named.replace(/require\("(\.\.?\/[^"]+)\.js"\)/g, 'require("$1.cjs")'), map: info.map ?? null };
         },
       },
     ],
+  },
+  {
+    ...common,
+    name: "older",
+    // ES modules for tools that read neither `exports` nor `imports`, such as webpack 4, whose parser knows ES2019. It
+    // always has the checks: tsconfig.json says where they are.
+    entry,
+    outDir: "dist/older",
+    format: "esm",
+    target: "es2019",
+    splitting: true,
+    external: [/^node:/],
   },
   { ...common, name: "types", entry, format: ["esm", "cjs"], dts: { only: true, compilerOptions: { ignoreDeprecations: "6.0" } } },
 ]);

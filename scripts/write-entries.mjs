@@ -32,7 +32,16 @@ manifest.exports = { ...Object.fromEntries(list.map(conditions)), "./package.jso
 manifest.typesVersions = {
   "*": Object.fromEntries(list.slice(1).map(([s]) => [nameOf(s), [`./dist/${nameOf(s)}.d.cts`]])),
 };
+// The folders that scripts/write-folders.mjs makes.
+const folders = [...new Set(list.slice(1).map(([subpath]) => subpath.split("/")[1]))];
+manifest.files = ["dist", "skills", "CHANGELOG.md", ...folders];
 write("package.json", manifest);
+const ignored = readFileSync(".gitignore", "utf8").split("\n");
+for (const folder of folders) {
+  if (ignored.includes(`/${folder}`)) continue;
+  console.error(`Expected .gitignore to have the line /${folder}`);
+  process.exitCode = 1;
+}
 
 // Tests and examples import "sluice/express" like a user, from the sources, without a build.
 const tsconfig = read("tsconfig.json");

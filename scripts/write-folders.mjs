@@ -1,0 +1,16 @@
+// Writes a folder with a small package.json for each subpath, for tools that do not read `exports`: Jest before 28,
+// webpack 4, eslint-plugin-import. They are part of the packed package only. Tools that read `exports` never see them.
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+
+const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
+for (const [subpath, { require: cjs }] of Object.entries(exports)) {
+  if (cjs === undefined || subpath === ".") continue;
+  const up = "../".repeat(subpath.split("/").length - 1);
+  const from = (file) => file.replace("./", up);
+  const module = from(`./dist/older/${subpath.slice(2)}.js`);
+  // Metro before 0.82 reads `react-native`, and neither `module` nor `exports`.
+  const manifest = { types: from(cjs.types), main: from(cjs.default), module, "react-native": module, sideEffects: false };
+  mkdirSync(subpath, { recursive: true });
+  writeFileSync(`${subpath}/package.json`, JSON.stringify(manifest, null, 2) + "\n");
+}
+if (existsSync("dist/cjs")) cpSync("scripts/chosen-diagnostics.cjs", "dist/cjs/diagnostics/chosen.cjs");
