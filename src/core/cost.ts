@@ -6,14 +6,12 @@ import type { Policy } from "./policy.js";
 export type Cost = number | Readonly<Record<string, number>>;
 
 /**
- * Checks the cost of a request. A limit that it does not name costs its own `cost`. `own` is the policy of the limiter
- * that a number is meant for; undefined for a number that is for several limiters. Throws a TypeError or RangeError for
- * a number that is not whole, an unknown limit name and an object that is not plain.
+ * Checks the cost of a request. A limit that it does not name costs its own `cost`. `own` is the limiter's policy;
+ * undefined for a number for several limiters. Throws a TypeError or RangeError for a cost that is none.
  */
 export function parseCost(policy: Policy, cost: Cost | undefined, own: Policy | undefined): Costs {
   const costs = cost === undefined ? policy.ownCosts : parseTokens(policy, cost, "cost", policy.ownCosts);
   if (policy.inFlight === undefined || typeof cost !== "number") return costs;
-  // A cost of 2,000 tokens must not be refused by a limit in flight beside them.
   const isForOne = own?.inFlight !== undefined && own.limits.length === 1 && policy.limits.length === 1;
   return isForOne ? costs : exceptInFlight(policy, costs, policy.ownCosts);
 }

@@ -154,8 +154,7 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     rule ??
     checkOptions(
       own.refill as Refill, ["tokens", "everyMs"],
-      typeof own.refill === "function" ? `called, as in perMinute(${capacity})` : REFILL_TEXT,
-      explainRefill, "refill",
+      typeof own.refill === "function" ? `called, as in perMinute(${capacity})` : REFILL_TEXT, explainRefill, "refill",
     );
   const tokens = positiveInteger(
     "refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.",

@@ -1,5 +1,4 @@
 // Imports nothing: limits, buckets and policies refer to these types.
-
 /** All tokens in one millisecond: `p` of a record whose tokens come back together, after its date. */
 export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
 
@@ -126,8 +125,7 @@ export interface DatedWork {
 
 /** The arithmetic of a quota: `at` of a record is the last millisecond of its period, and all tokens then come back. */
 export interface QuotaRule extends DatedRule {
-  /** The date that is so many renewals after a date, and at most 100. */
-  dateAfter(date: number, renewals: number): number;
+  dateAfter(date: number, renewals: number): number; // at most 100 renewals after a date
   readonly field: "renews";
   readonly inFlight?: undefined;
   /** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */

@@ -1,8 +1,8 @@
 import { checkOptions, expected, wholeNumber } from "../core/check.js";
 import { POLICY_OPTIONS } from "../core/policy.js";
-import { replacementOf } from "./foreign-options.js";
+import { replacementOf } from "./moving/foreign-options.js";
 import { checkBehavior } from "./limiter-options.js";
-import { checkForeign } from "./moving.js";
+import { checkForeign } from "./moving/moving.js";
 
 /** The options of a gate before any check. A member may be any value. */
 type Unchecked = Readonly<Record<string, unknown>>;

@@ -17,5 +17,6 @@ export { hintUnlogged } from "./quotas.js";
 export { markHandled, watchHeld } from "./requests/unsettled.js";
 export { checkCall, cureForCall } from "./requests/frameworks.js";
 export { checkDefaults, checkGateSetup } from "./gate-options.js";
+export { checkKeyText } from "./requests/key-text.js";
 export { cureForStyle } from "./header-styles.js";
 export { createGateWatch, type GateWatch } from "./requests/gate-watch.js";

@@ -1,7 +1,7 @@
 import { checkNames, checkOptions, expected } from "../core/check.js";
 import { isPolicy, POLICY_OPTIONS } from "../core/policy.js";
-import { replacementOf } from "./foreign-options.js";
-import { checkForeign } from "./moving.js";
+import { replacementOf } from "./moving/foreign-options.js";
+import { checkForeign } from "./moving/moving.js";
 
 /** The options of a limiter before any check. A member may be any value. */
 interface LimiterBehavior {

@@ -4,8 +4,10 @@ import type { Store } from "../port/store.js";
 import { builtin, withProcess } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 import { checkClaim } from "./claims.js";
+import { noteName } from "./moving/policy-name.js";
 import { checkPolicyName } from "./policy-names.js";
 import { checkQuota } from "./quotas.js";
+import { checkSharedMemory } from "./stores/shared-memory.js";
 
 // An application that makes 100 limiters of one policy within a minute makes one for each request.
 const MANY = 100;
@@ -14,11 +16,12 @@ const MINUTE_MS = 60_000;
 const MOST_POLICIES = 1_000;
 
 /**
- * Throws for a policy that disagrees with another limiter on the store. Warns about three mistakes: a limiter for each
- * request, a store with 1,000 policy names, and a cluster worker that counts in local memory.
+ * Throws for a policy that disagrees with another limiter on the store. Warns about a limiter for each request, a store
+ * with 1,000 policy names, and local memory in a cluster or where nothing is shared.
  */
 export function checkLimiter(policy: Policy, store: Store): void {
   checkClaim(store, policy);
+  noteName(policy.name);
   // Tests make hundreds of limiters, with clocks of their own.
   const isOwn = store.clock === "server" || store.clock === monotonicClock;
   // A synchronous store without a guard is in this process's memory.
@@ -32,6 +35,7 @@ export function checkLimiter(policy: Policy, store: Store): void {
     );
   }
   checkPolicyName(store, policy.name);
+  if (isMemory) checkSharedMemory(policy);
   if (isMemory && isClusterWorker()) {
     warnOnce(
       "SLUICE_MEMORY_IN_CLUSTER",

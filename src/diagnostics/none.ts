@@ -25,6 +25,7 @@ export function checkStore(): void {}
 export function checkRedisSetup(): void {}
 export function checkPostgresSetup(): void {}
 export function checkPolicyName(): void {}
+export function checkKeyText(): void {}
 export function checkCall(): void {}
 export function checkDefaults(): void {}
 export function checkOverlay(): void {}

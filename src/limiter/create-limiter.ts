@@ -1,4 +1,4 @@
-import { checkLimiter, checkLimiterSetup, checkStore, createDecisionLog, watchHeld } from "#diagnostics";
+import { checkKeyText, checkLimiter, checkLimiterSetup, checkStore, createDecisionLog, watchHeld } from "#diagnostics";
 import { ownMembers } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
@@ -92,6 +92,7 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => Decider)
     // Most calls name neither a cost nor a policy.
     const policy = asked === undefined ? own : policyOf(asked, base);
     const encoded = encodeKey(key);
+    checkKeyText(key, own);
     if (policy !== own) {
       if (isUnlimited(policy)) return withoutLimit({ store, policy: own });
       tiers.wereCharged = true;

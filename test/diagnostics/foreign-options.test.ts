@@ -1,4 +1,4 @@
-import { createLimiter, perSecond, unlimited } from "sluice";
+import { createLimiter, MemoryStore, perSecond, unlimited } from "sluice";
 import { createGate } from "sluice/http";
 import { webReader } from "sluice/web";
 import fastify from "fastify";
@@ -8,17 +8,21 @@ import * as forHono from "sluice/hono";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { DOCS } from "../../src/warnings/docs.js";
-import { replacementOf } from "../../src/diagnostics/foreign-options.js";
+import { replacementOf } from "../../src/diagnostics/moving/foreign-options.js";
 
+const UNREAD = "A refusal is not thrown: look at `(await limiter.consume(key)).allowed`, or write `granted(await limiter.consume(key))`.";
 const policy = { capacity: 5, refill: perSecond(1) };
 const key = () => "ann";
+
+/** A message without the names of its policies: each has a new one. */
+const unnamed = (message: string): string => message.replace(/name: "limit-\d+", /g, "");
 
 /** The message of what `make` throws. */
 function complaint(make: () => unknown): string {
   try {
     make();
   } catch (error) {
-    return (error as TypeError).message;
+    return unnamed((error as TypeError).message);
   }
   return "nothing";
 }
@@ -86,7 +90,7 @@ describe("an option of another library", () => {
 
   test("inside a policy gets its text too", () => {
     expect(ofLimiter({ policy: { points: 5, duration: 1 } })).toBe(
-      `Unknown options \`points\` and \`duration\` (of rate-limiter-flexible). Here: \`policy: { capacity: 5, refill: perSecond(5) }\`. See ${DOCS}/moving/from-rate-limiter-flexible.md`,
+      `Unknown options \`points\` and \`duration\` (of rate-limiter-flexible). Here: \`policy: { capacity: 5, refill: perSecond(5) }\`. ${UNREAD} See ${DOCS}/moving/from-rate-limiter-flexible.md`,
     );
     expect(ofGate({ policy: { windowMs: 1 } })).toContain("Unknown option `windowMs` (of express-rate-limit). Here: `policy: { capacity: 5,");
   });
@@ -118,14 +122,14 @@ describe("all old options are named at once, with the caller's own numbers and t
     ["perMinute(100)", { max: 100 }],
   ])("@fastify/rate-limit in sluice/fastify, %s", async (refill, old) => {
     const app = fastify();
-    await expect(async () => app.register(forFastify.rateLimit, old as never)).rejects.toThrow(
+    await expect(Promise.resolve(app.register(forFastify.rateLimit, old as never)).catch((error: unknown) => Promise.reject(new Error(unnamed(String(error)))))).rejects.toThrow(
       `(of @fastify/rate-limit). Here: \`policy: { capacity: 100, refill: ${refill} }\`. See ${DOCS}/moving/from-fastify-rate-limit.md`,
     );
     await app.close();
   });
 
   test("the package with most of the options is named in any adapter", () => {
-    expect(complaint(() => forExpress.rateLimit({ points: 5, duration: 60 } as never))).toContain("refill: perMinute(5) }`. See");
+    expect(complaint(() => forExpress.rateLimit({ points: 5, duration: 60 } as never))).toContain(`refill: perMinute(5) }\`. ${UNREAD} See`);
     expect(ofGate({ windowMs: 1_000, max: 5, requestPropertyName: "limit" })).toContain("(of express-rate-limit)");
   });
 
@@ -145,8 +149,68 @@ describe("all old options are named at once, with the caller's own numbers and t
   });
 });
 
+describe("a queue of jobs has the caller's own numbers", () => {
+  const jobs = (policy: string) => `Here: \`createWaiter(createLimiter({ policy: ${policy} }))\`, and \`run(waiter, key, work)\` for each job. See ${DOCS}/moving/README.md#job-queues`;
+
+  test.each<[of: string, old: object, policy: string]>([
+    ["bottleneck", { maxConcurrent: 3 }, "{ capacity: 3, returns: whenDone() }"],
+    ["bottleneck", { minTime: 333 }, "{ capacity: 1, refill: { tokens: 1, everyMs: 333 } }"],
+    ["bottleneck", { maxConcurrent: 1, minTime: 333 }, '{ limits: [{ name: "parallel", capacity: 1, returns: whenDone() }, { name: "pause", capacity: 1, refill: { tokens: 1, everyMs: 333 } }] }'],
+    ["bottleneck", { reservoir: 100, reservoirRefreshAmount: 100, reservoirRefreshInterval: 60_000 }, "{ capacity: 100, refill: perMinute(100) }"],
+    ["bottleneck", { reservoir: 40, reservoirIncreaseAmount: 2, reservoirIncreaseInterval: 1_000, reservoirIncreaseMaximum: 80 }, "{ capacity: 80, refill: perSecond(2) }"],
+    ["bottleneck", { maxConcurrent: 5, minTime: 20, reservoir: 30, reservoirRefreshAmount: 30, reservoirRefreshInterval: 3_600_000 }, '{ limits: [{ name: "parallel", capacity: 5, returns: whenDone() }, { name: "pause", capacity: 1, refill: { tokens: 1, everyMs: 20 } }, { name: "rate", capacity: 30, refill: perHour(30) }] }'],
+    ["p-queue", { concurrency: 4 }, "{ capacity: 4, returns: whenDone() }"],
+    ["p-queue", { interval: 1_000, intervalCap: 10 }, "{ capacity: 10, refill: perSecond(10) }"],
+    ["p-queue", { concurrency: 2, interval: 5_000, intervalCap: 10 }, '{ limits: [{ name: "parallel", capacity: 2, returns: whenDone() }, { name: "rate", capacity: 10, refill: { tokens: 10, everyMs: 5_000 } }] }'],
+    ["p-queue", { concurrency: Infinity }, '{ limits: [{ name: "parallel", capacity: 5, returns: whenDone() }, { name: "rate", capacity: 10, refill: perSecond(10) }] }'],
+  ])("of %s: %j", (of, old, text) => {
+    const message = complaint(() => createLimiter(old as never));
+    expect(message).toContain(`(of ${of}). ${jobs(text)}`);
+  });
+
+  test.each([
+    ["bottleneck", ["highWater", "strategy", "penalty", "rejectOnDrop", "weight", "priority", "expiration", "datastore", "clearDatastore", "clientOptions", "id", "Redis", "trackDoneStatus", "heartbeatInterval"]],
+    ["p-queue", ["timeout", "throwOnTimeout", "autoStart", "queueClass", "carryoverConcurrencyCount"]],
+    ["@upstash/ratelimit", ["limiter", "prefix", "analytics", "ephemeralCache", "enableProtection", "denyListThreshold", "dynamicLimits"]],
+  ])("each option of %s is named as its own", (of, names) => {
+    for (const name of names) expect(complaint(() => createLimiter({ policy, [name]: 1 } as never))).toMatch(new RegExp(`^Unknown option \`${name}\` \\(of ${of}\\)\\. Here: .+\\. See `));
+  });
+
+  test("of @upstash/ratelimit: its limiters are told by their sense, because their numbers cannot be read", () => {
+    const message = complaint(() => createLimiter({ redis: {}, limiter: () => ({}), analytics: true, prefix: "x" } as never));
+    expect(message).toContain("Unknown options `redis`, `limiter`, `analytics` and `prefix` (of @upstash/ratelimit). Here: ");
+    expect(message).toContain('for `limiter`, `policy: { capacity: 10, refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")`');
+  });
+});
+
+describe("a replacement has a name of its own", () => {
+  const nameIn = (old: object): string => {
+    try {
+      createLimiter(old as never);
+    } catch (error) {
+      return /name: "([^"]+)"/.exec((error as Error).message)?.[1] as string;
+    }
+    return "none";
+  };
+
+  test("so that pasting two of them works", () => {
+    const store = new MemoryStore();
+    const names = [{ points: 3, duration: 60 }, { points: 3, duration: 60 }, { points: 9, duration: 1 }, { maxConcurrent: 2 }].map(nameIn);
+    expect(new Set(names).size).toBe(4);
+    for (const name of names) createLimiter({ policy: { name, capacity: names.indexOf(name) + 1, refill: perSecond(1) }, store });
+    expect(names).not.toContain(nameIn({ points: 3 }));
+  });
+
+  test("that no policy of this process has, and the one that the caller wrote stays", () => {
+    const next = Number(nameIn({ points: 1 }).slice(6)) + 1;
+    createLimiter({ policy: { name: `limit-${next}`, capacity: 1, refill: perSecond(1) } });
+    expect(nameIn({ points: 1 })).toBe(`limit-${next + 1}`);
+    expect(nameIn({ policy: { name: "mine", points: 5, duration: 1 } })).toBe("mine");
+  });
+});
+
 test("no replacement names an option that is gone", () => {
-  const text = readFileSync(new URL("../../src/diagnostics/foreign-options.ts", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../src/diagnostics/moving/foreign-options.ts", import.meta.url), "utf8");
   expect(text.match(/refundWhen|storeTimeoutMs|localShare|wallClock|partitionKey|draftPr|`charges|preflights|\b(?:wait|body|retryAfter|charges):|"blocked"|"unlimited"/g)).toBeNull();
 });
 

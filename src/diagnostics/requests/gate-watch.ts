@@ -4,6 +4,7 @@ import type { Policy } from "../../core/policy.js";
 import type { Store } from "../../port/store.js";
 import { createAddressCheck, type HeaderReader } from "./addresses.js";
 import { createIdentityCheck } from "./identity.js";
+import { createHeaderCheck } from "./forwarded.js";
 import { createRequestCheck } from "./requests.js";
 
 /** What was charged: a key, under a policy. */
@@ -36,7 +37,8 @@ export function createGateWatch<Request>(
   return {
     caller: (caller) => checkIdentity(caller),
     charged(request, { key, policy, limiter, decision }) {
-      const checks = checksOf.get(limiter) ?? [createRequestCheck(limiter.store), createAddressCheck(reader)];
+      const { store } = limiter;
+      const checks = checksOf.get(limiter) ?? [createRequestCheck(store), createAddressCheck(reader), createHeaderCheck(reader)];
       checksOf.set(limiter, checks);
       for (const check of checks) check(request, key, policy.name);
       if (decision.reason === "limited") checkIdentity(key, true);

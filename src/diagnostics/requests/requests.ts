@@ -1,7 +1,9 @@
 import { encodeKey, UNIDENTIFIED, type Key } from "../../core/key.js";
 import { processWide } from "../../platform.js";
 import { isQuiet, warnOnce } from "../../warnings/warnings.js";
+import type { Store } from "../../port/store.js";
 import { checkPolicyName } from "../policy-names.js";
+import { checkTwoStores } from "./apart.js";
 import { FIRST_CHECKED, isCheckedTurn } from "./sampling.js";
 import { checkUnnamed } from "./unnamed.js";
 
@@ -15,7 +17,7 @@ type RequestCheck = (request: unknown, key: Key, policy: string) => void;
  * Makes the check of one gate. It warns when two gates on one store count a request for the same key, and when two
  * policies without a name limit a request. It also warns when a key is a list that the client sent.
  */
-export function createRequestCheck(store: object): RequestCheck {
+export function createRequestCheck(store: Store): RequestCheck {
   const ledger = ledgerOf(store);
   let first = FIRST_CHECKED;
 
@@ -27,6 +29,7 @@ export function createRequestCheck(store: object): RequestCheck {
     else if (!isTurn) return;
     checkPolicyName(store, policy);
     checkUnnamed(store, request, key, policy);
+    checkTwoStores(store, request, key, policy);
     if (!isQuiet("SLUICE_COUNTED_TWICE") && wasCounted(ledger, request, key, policy)) {
       warnOnce(
         "SLUICE_COUNTED_TWICE",

@@ -1,12 +1,15 @@
-import { checkOptions, expected } from "../../core/check.js";
+import { checkOptions, expected, show } from "../../core/check.js";
 import type { Store } from "../../port/store.js";
 import { checkPostgresClient } from "./postgres-client.js";
 import { checkRedisClient } from "./redis-client.js";
+import { cureForStore } from "./store-cure.js";
 
 /** Throws a TypeError for a store that a limiter cannot use. */
 export function checkStore(store: Store): void {
   if (typeof store !== "object" || store === null || typeof store.consume !== "function" || typeof store.sync !== "boolean") {
-    throw new TypeError(expected("store", "an object with `sync` and `consume`", store));
+    // A text is not quoted, because a URL contains the password.
+    const got = typeof store === "string" ? "a string" : show(store);
+    throw new TypeError(`Expected \`store\` to be an object with \`sync\` and \`consume\`, got ${got}${cureForStore(store)}`);
   }
   if (typeof store.guard?.protect !== "function" && (store.guard !== undefined || !store.sync)) {
     throw new TypeError(

@@ -1,3 +1,4 @@
+import { ownMembers } from "../../core/check.js";
 import type { GateLimiter } from "../gate-limiter.js";
 
 /** The options that tell it. */
@@ -17,13 +18,15 @@ interface Limits {
  * Whether a gate with these options needs to know of clients that leave: it waits, settles, or may take tokens in
  * flight. A function may return any policy.
  */
-export function watchesClient({ actualCost, limiter, policy }: WatchingOptions): boolean {
+export function watchesClient(options: WatchingOptions): boolean {
+  const { actualCost, limiter, policy } = ownMembers(options);
   if (actualCost !== undefined || typeof policy === "function") return true;
   if (limiter === undefined) return mayHold(policy as Limits);
   const { waits, parts } = limiter as GateLimiter;
   return waits || parts.some((part) => mayHold(part.policy));
 }
 
-function mayHold({ returns, limits = [] }: Limits): boolean {
-  return returns !== undefined || limits.some((limit) => limit.returns !== undefined);
+function mayHold(policy: Limits): boolean {
+  const { returns, limits = [] } = ownMembers(policy);
+  return returns !== undefined || limits.some((limit) => ownMembers(limit).returns !== undefined);
 }

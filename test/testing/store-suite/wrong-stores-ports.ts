@@ -24,7 +24,12 @@ async function rememberingRefusals(this: RightStore, policy: Policy, key: string
   return { ...decision };
 }
 
+const GUARD = "L12 · `guard` of the store is what";
+
 export const wrongPorts: readonly WrongStore[] = [
+  ["carries the function `guard`", wrongStore({ makeGuard: () => guard as never }), GUARD, undefined, /got a function/],
+  ["carries the options of a guard", wrongStore({ makeGuard: () => ({ timeoutMs: 100 }) as never }), GUARD, undefined, /got an object/],
+  ["has no guard, and answers later", wrongStore({ makeGuard: () => undefined as never }), GUARD, undefined, /got undefined/],
   [
     "returns its live record",
     wrongStore({

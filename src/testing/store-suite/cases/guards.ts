@@ -1,3 +1,4 @@
+import { show } from "../../../core/check.js";
 import { bucketId, type Policy } from "../../../core/policy.js";
 import { consumeRecords, type Records } from "../../../core/records.js";
 import type { GuardedStore, Store, SyncStore } from "../../../port/store.js";
@@ -6,6 +7,16 @@ import type { StoreCase } from "../trial.js";
 
 /** The options of the guard, which the factory gets and the store must use. */
 export const guardCases: readonly StoreCase[] = [
+  {
+    name: "L12 · `guard` of the store is what the function `guard` returns, or missing in a store that answers at once",
+    cause: "The store carries the function itself, its options, or nothing. Write `readonly guard = guard(options)`.",
+    async run(trial) {
+      const { guard, sync } = await trial.open({ clock: trial.clock.now });
+      if (guard === undefined && sync) return;
+      const isGuard = typeof guard === "object" && typeof guard.protect === "function";
+      assert(isGuard, `Expected \`store.guard\` to be made by guard(), got ${show(guard)}`);
+    },
+  },
   {
     name: "L12 · `timeoutMs`, `breaker` and `sharedBy` of the factory's setup are those of the store's guard",
     cause: "The factory or the store drops an option. Write `guard({ timeoutMs, breaker, sharedBy })` with those of the setup.",

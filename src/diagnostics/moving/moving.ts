@@ -1,4 +1,9 @@
-import { FOREIGN, GUIDES, POLICY_TEXT, type Replacement } from "./foreign-options.js";
+import { FLEXIBLE, FOREIGN, GUIDES } from "./foreign-options.js";
+import { JOBS_TEXT } from "./job-options.js";
+import { jobsText } from "./jobs.js";
+import { msOf, refillText, written } from "./numbers.js";
+import { NAME, newPolicyName } from "./policy-name.js";
+import { POLICY_TEXT, type Replacement } from "./replacement.js";
 
 /** The package that an adapter most likely replaces. */
 const REPLACED: Readonly<Record<string, string>> = {
@@ -12,6 +17,10 @@ const DEFAULTS: Readonly<Record<string, { readonly count: number; readonly windo
   "@fastify/rate-limit": { count: 1_000, windowMs: 60_000 },
   "rate-limiter-flexible": { count: 4, windowMs: 1_000 },
 };
+
+/** The old habit that TypeScript does not find: a refusal that is not an exception is overlooked. */
+const UNREAD_TEXT =
+  "A refusal is not thrown: look at `(await limiter.consume(key)).allowed`, or write `granted(await limiter.consume(key))`";
 
 type OldOptions = Readonly<Record<string, unknown>>;
 
@@ -29,13 +38,17 @@ export function checkForeign(given: unknown, known: readonly string[], adapter?:
   const origin = originOf(found.map(({ replacement }) => replacement), REPLACED[adapter ?? ""]);
   const byText = new Map<string, string[]>();
   for (const { name, replacement } of found) {
-    const text = textOfReplacement(replacement, known, policyText(given as OldOptions, origin));
+    const policy = replacement.here === JOBS_TEXT ? jobsText(given as OldOptions) : policyText(given as OldOptions, origin);
+    const text = textOfReplacement(replacement, known, policy);
     byText.set(text, [...(byText.get(text) ?? []), `\`${name}\``]);
   }
   const here = [...byText].map(([text, names]) => (byText.size === 1 ? text : `for ${joined(names)}, ${text}`)).join("; ");
   const names = joined(found.map(({ name }) => `\`${name}\``));
+  const note = origin === FLEXIBLE ? `. ${UNREAD_TEXT}` : "";
+  // The text has one name for one policy, so it is chosen last.
+  const cure = here.replaceAll(NAME, newPolicyName(given));
   throw new TypeError(
-    `Unknown option${found.length > 1 ? "s" : ""} ${names} (of ${origin}). Here: ${here}. See ${GUIDES[origin]}`,
+    `Unknown option${found.length > 1 ? "s" : ""} ${names} (of ${origin}). Here: ${cure}${note}. See ${GUIDES[origin]}`,
   );
 }
 
@@ -48,47 +61,23 @@ function originOf(replacements: readonly Replacement[], replaced: string | undef
 }
 
 function textOfReplacement({ here, gate = false }: Replacement, known: readonly string[], policy: string): string {
-  if (here === POLICY_TEXT) return policy;
+  if (here === POLICY_TEXT || here === JOBS_TEXT) return policy;
   return gate && !known.includes("key") ? `in the options of a middleware, ${here}` : here;
 }
 
 function policyText(given: OldOptions, origin: string): string {
   const { count: usual, windowMs: usualMs } = DEFAULTS[origin] ?? {};
-  const count = [given["limit"], given["max"], given["points"], usual].find((each) => each !== undefined);
+  const count = [given["limit"], given["max"], given["points"], given["tokens"], usual].find((each) => each !== undefined);
   const seconds = given["duration"];
   const windowMs = [
-    given["windowMs"], given["ttl"], msOf(given["timeWindow"]),
+    given["windowMs"], given["ttl"], msOf(given["timeWindow"]), msOf(given["window"]),
     typeof seconds === "number" ? seconds * 1_000 : undefined, usualMs,
   ].find((each) => each !== undefined);
   const [tokens, everyMs] = [written(count, "n"), written(windowMs, "ms")];
   if (tokens === undefined || everyMs === undefined) return POLICY_TEXT;
-  const policy = `{ capacity: ${tokens}, refill: ${refillText(tokens, everyMs)} }`;
+  const policy = `{ name: "${NAME}", capacity: ${tokens}, refill: ${refillText(tokens, everyMs)} }`;
   if (typeof count !== "function" && typeof windowMs !== "function") return `\`policy: ${policy}\``;
   return `\`policy: (request) => …\`, which returns a policy made once by \`definePolicy(${policy})\``;
-}
-
-/** A number as it is written in code, such as 900_000. A function's number has the name `variable`. */
-function written(number: unknown, variable: string): string | undefined {
-  if (typeof number === "function") return variable;
-  return Number.isSafeInteger(number) && (number as number) > 0 ? String(number).replace(/\B(?=(?:\d{3})+$)/g, "_") : undefined;
-}
-
-const PER: ReadonlyArray<readonly [ms: number, name: string, unit: RegExp]> = [
-  [1_000, "perSecond", /^s(?:ec(?:ond)?)?s?$/], [60_000, "perMinute", /^m(?:in(?:ute)?)?s?$/],
-  [3_600_000, "perHour", /^h(?:(?:ou)?r)?s?$/], [86_400_000, "perDay", /^d(?:ay)?s?$/],
-];
-
-function refillText(tokens: string, everyMs: string): string {
-  const per = PER.find(([ms]) => written(ms, "") === everyMs);
-  return per === undefined ? `{ tokens: ${tokens}, everyMs: ${everyMs} }` : `${per[1]}(${tokens})`;
-}
-
-/** Milliseconds of a window as @fastify/rate-limit takes it: a number, or a text such as "15 minutes". */
-function msOf(window: unknown): unknown {
-  if (typeof window !== "string") return window;
-  const [, number, unit = ""] = /^(\d+) ?(\w+)$/.exec(window.toLowerCase()) ?? [];
-  const ms = PER.find(([, , units]) => units.test(unit))?.[0];
-  return ms === undefined ? window : Number(number) * ms;
 }
 
 const joined = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " and $1");

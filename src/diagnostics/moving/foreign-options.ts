@@ -1,20 +1,9 @@
-import { DOCS } from "../warnings/docs.js";
-
-/**
- * Options of other packages, and the replacement in sluice. `gate` options belong to a middleware, the others to a
- * policy or limiter.
- */
-export interface Replacement {
-  /** The packages that have these options. */
-  readonly of: readonly string[];
-  /** The options, separated by spaces. */
-  readonly names: string;
-  readonly here: string;
-  readonly gate?: boolean;
-}
+import { DOCS } from "../../warnings/docs.js";
+import { JOB_OPTIONS } from "./job-options.js";
+import { BLOCK_TEXT, NONE_TEXT, POLICY_TEXT, type Replacement } from "./replacement.js";
 
 const EXPRESS = "express-rate-limit";
-const FLEXIBLE = "rate-limiter-flexible";
+export const FLEXIBLE = "rate-limiter-flexible";
 const FASTIFY = "@fastify/rate-limit";
 const HONO = "hono-rate-limiter";
 const NEST = "@nestjs/throttler";
@@ -28,17 +17,16 @@ export const GUIDES: Readonly<Record<string, string>> = {
   [HONO]: `${DOCS}/moving/from-hono-rate-limiter.md`,
   [NEST]: `${DOCS}/moving/from-nestjs-throttler.md`,
   [SLOW]: `${DOCS}/moving/from-express-slow-down.md`,
+  bottleneck: `${DOCS}/moving/README.md#job-queues`,
+  "p-queue": `${DOCS}/moving/README.md#job-queues`,
+  "@upstash/ratelimit": `${DOCS}/moving/README.md#upstashratelimit`,
 };
 
-const NONE_TEXT = "there is no such option";
-export const POLICY_TEXT =
-  "`policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 every 15 minutes";
 const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
 const ANSWER_TEXT =
   '`respond: ({ problem }) => ({ ...problem, message: "Slow down" })` for another object, or `respond` with the ' +
   'arguments of a handler for any other answer';
 const FALLBACK_TEXT = '`onStoreError: "local"`, the default, `"allow"` or `"unavailable"`';
-const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
 const WAIT_TEXT =
   "`limiter: createWaiter(limiter, { maxWaitMs: 2_000 })` holds a request until its tokens are there; the refill sets the pace";
 
@@ -49,13 +37,13 @@ export const FOREIGN: readonly Replacement[] = [
   { of: [FASTIFY], names: "timeWindow", here: POLICY_TEXT },
   { of: [FLEXIBLE], names: "points duration", here: POLICY_TEXT },
   { of: [NEST], names: "ttl", here: POLICY_TEXT },
-  { of: [NEST], names: "throttlers", here: '`policy: { limits: [{ name: "short", … }, { name: "long", … }] }`' },
+  { of: [NEST], names: "throttlers", here: '`policy: { name: "limit-1", limits: [{ name: "short", … }, { name: "long", … }] }`' },
   { of: [FLEXIBLE], names: "keyPrefix", here: "a `name` in the policy; `prefix` of RedisStore for all of a service" },
   { of: [FASTIFY], names: "nameSpace", here: "a `name` in the policy; `prefix` of RedisStore for all of a service" },
   { of: [EXPRESS], names: "identifier", here: "a `name` in the policy" },
   { of: [FASTIFY], names: "groupId", here: "one policy `name` for the routes that share a budget" },
   { of: [FLEXIBLE], names: "storeClient", here: "`store: new RedisStore(client)`, from sluice/redis" },
-  { of: [FASTIFY], names: "redis", here: "`store: new RedisStore(client)`, from sluice/redis" },
+  { of: [FASTIFY, "@upstash/ratelimit"], names: "redis", here: "`store: new RedisStore(client)`, from sluice/redis" },
   { of: [NEST], names: "storage", here: "`store: new RedisStore(client)`, from sluice/redis" },
   { of: [HONO], names: "binding", here: `${NONE_TEXT}; a \`store\` of your own can use a binding, see sluice/store` },
   { of: [FASTIFY], names: "cache", here: "`store: new MemoryStore({ maxKeys: 100_000 })`" },
@@ -168,6 +156,7 @@ export const FOREIGN: readonly Replacement[] = [
     of: [FASTIFY], names: "onExceeding onExceeded",
     here: "`onDecision: (decision, request) => void`, and look at `decision.allowed`", gate: true,
   },
+  ...JOB_OPTIONS,
   { of: [SLOW], names: "delayAfter delayMs maxDelayMs", here: WAIT_TEXT, gate: true },
 ];
 
