@@ -7,6 +7,7 @@ import { rateLimit } from "sluice/node";
 import { CHART_STYLE } from "../../src/command/chart/index.js";
 import type { Failing, Policies, Telling } from "./config.js";
 import { askForCaller, DEMO_USERS, identify } from "./identity.js";
+import { isFromHere, pathOf } from "./own-target.js";
 
 /** The functions of the server that the page needs. */
 export interface LiveSetup {
@@ -19,6 +20,8 @@ export interface LiveSetup {
   readonly setOutage: (isOut: boolean) => Promise<void>;
   /** The store's name, for the page. */
   readonly storeName: string;
+  /** The name or address that the server is bound to. */
+  readonly host: string;
 }
 
 /** The facts about the server that the page shows. */
@@ -59,14 +62,17 @@ export function addLivePage(server: Server, setup: LiveSetup): void {
   const others = server.listeners("request") as RequestListener[];
   server.removeAllListeners("request");
   server.on("request", (request, response) => {
-    const url = new URL(request.url ?? "/", "http://localhost");
+    const path = pathOf(request.url);
+    if (path === null) return send(response, 404, { code: "not_found", message: "Expected a path such as /inbox" });
+    request.url = path; // the frameworks read the absolute form in different ways
+    const url = new URL(`http://localhost${path}`); // after a name no path is wrong
     const route = routes.get(`${request.method === "HEAD" ? "GET" : request.method} ${url.pathname}`);
     if (route === undefined) for (const other of others) other.call(server, request, response);
     else Promise.resolve(route(request, response, url)).catch((error: unknown) => send(response, error instanceof BadRequest ? 400 : 500, { message: String(error) }));
   });
 }
 
-function createRoutes({ policies, store, telling, failing, onDecision, setOutage, storeName }: LiveSetup): ReadonlyMap<string, Handler> {
+function createRoutes({ policies, store, telling, failing, onDecision, setOutage, storeName, host }: LiveSetup): ReadonlyMap<string, Handler> {
   let sandbox = definePolicy({ name: "sandbox", capacity: 5, refill: { tokens: 5, everyMs: 10_000 } });
   let isOut = false;
   const { reports, ...others } = policies;
@@ -91,6 +97,7 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
     ["GET /live/places", async (request, response) => send(response, 200, await placesOf(request))],
     ["GET /sandbox", limited((_, response) => send(response, 200, { sand: "castle" }))],
     ["PUT /live/sandbox", async (request, response) => {
+      if (!isFromHere(request, host)) return send(response, 403, { code: "forbidden", message: "Expected the Host and Origin of this server" });
       const { capacity, tokens, everyMs } = await readJson<{ capacity: number; tokens: number; everyMs: number }>(request);
       try {
         sandbox = definePolicy({ name: "sandbox", capacity, refill: { tokens, everyMs } });
@@ -100,7 +107,9 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
       }
     }],
     ["PUT /live/outage", async (request, response) => {
-      const { isOut: wanted } = await readJson<{ isOut: boolean }>(request);
+      if (!isFromHere(request, host)) return send(response, 403, { code: "forbidden", message: "Expected the Host and Origin of this server" });
+      const { isOut: wanted } = await readJson<{ isOut: unknown }>(request);
+      if (typeof wanted !== "boolean") throw new BadRequest(`Expected \`isOut\` to be true or false, got ${JSON.stringify(wanted)}`);
       await setOutage(wanted);
       isOut = wanted;
       send(response, 200, { isOut });

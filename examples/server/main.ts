@@ -76,11 +76,14 @@ async function serve(
   const { buildServer } = await load();
   const setup = { ...settings, store, telling: readTelling(process.env), onDecision: log.onDecision };
   const server = await buildServer(setup);
-  addLivePage(server, { ...setup, setOutage, storeName: title.split(", ")[1] ?? "" });
+  const host = process.env["HOST"] ?? "127.0.0.1";
+  addLivePage(server, { ...setup, setOutage, host, storeName: title.split(", ")[1] ?? "" });
   log.follow(server);
   const stop = makeStop(server);
+  // A reader such as `| head` may close the output. The server goes on without it.
+  for (const output of [process.stdout, process.stderr]) output.on("error", () => undefined);
 
-  server.listen(port, process.env["HOST"] ?? "127.0.0.1");
+  server.listen(port, host);
   try {
     await once(server, "listening");
   } catch (error) {

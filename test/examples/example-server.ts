@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { bundled } from "../helpers/bundled.js";
 
@@ -100,6 +101,21 @@ export class ExampleServer {
       });
       request.on("error", reject).end(body);
     });
+  }
+
+  /** Sends a request line as it is, and resolves to the status. */
+  async askRaw(line: string, fields = ""): Promise<number> {
+    const socket = connect(Number(this.url.port), this.url.hostname).setEncoding("utf8");
+    let received = "";
+    socket.on("data", (chunk: string) => (received += chunk));
+    socket.write(`${line} HTTP/1.1\r\nHost: ${this.url.host}\r\n${fields}Connection: close\r\n\r\n`);
+    await once(socket, "close");
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(received)?.[1]);
+  }
+
+  /** Closes the reader of its standard output. */
+  closeOutput(): void {
+    this.#child.stdout?.destroy();
   }
 
   signal(signal: NodeJS.Signals): void {
