@@ -7,6 +7,10 @@ export class StoreFailure extends Error {
 
 /** The message of an error. A user's module may throw anything, also `undefined`. */
 export function thrownText(error: unknown): string {
-  const { message } = Object(error) as { readonly message?: unknown };
-  return typeof message === "string" ? message : inspect(error);
+  try {
+    const { message } = Object(error) as { readonly message?: unknown };
+    return typeof message === "string" ? message : inspect(error);
+  } catch {
+    return "it threw a value that cannot be read"; // a proxy, or a getter that throws
+  }
 }

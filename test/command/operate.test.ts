@@ -270,6 +270,29 @@ describe("a module that cannot be loaded", () => {
     await expect(importModule(waits, 10)).rejects.toThrow(`${waits} did not finish loading within 0.01 s: a top-level await still waits`);
   });
 
+  test.each([
+    ["exits", "process.exit(0);", "it calls process.exit(0) while it loads"],
+    ["exits-inside", "try { process.exit(3); } catch {}\nawait new Promise(() => undefined);", "it calls process.exit(3) while it loads"],
+    ["throws-proxy", "const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy;", "cannot be read"],
+    ["throws-getter", 'throw { get message() { throw new Error("no"); } };', "cannot be read"],
+    ["revoked", "const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); export const interactive = proxy;", "Cannot read the export `interactive`"],
+    ["getter", 'export const interactive = { get policy() { throw new Error("not yet"); } };', "Cannot read the export `interactive`: not yet"],
+    ["member", 'export const tiers = { get paid() { throw new Error("not yet"); } };', "Cannot read the export `tiers`: not yet"],
+    ["trap", 'export const interactive = new Proxy({}, { get() { throw "no"; } });', "Cannot read the export `interactive`"],
+  ])("%s: in a sentence", async (name, text, message) => {
+    const file = join(folder, `odd-${name}.mjs`);
+    const before = [process.exit, process.stdout.write];
+    writeFileSync(file, `${text}\n`);
+    for (const args of [["peek", file, "interactive", "ann"], ["simulate", file, file]]) {
+      if (name === "member" && args[0] === "peek") continue; // no limiter is sought there
+      const { code, out, err } = await run(...args);
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toMatch(/^sluice: [^\n]+\n$/);
+      if (args[0] === "peek") expect(err).toContain(message);
+    }
+    expect([process.exit, process.stdout.write]).toEqual(before);
+  });
+
   test("because it throws what is no error", async () => {
     const throws = join(folder, "throws.mjs");
     writeFileSync(throws, "throw undefined;\n");

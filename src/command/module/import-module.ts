@@ -1,5 +1,6 @@
 import { setTimeout as after } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { types } from "node:util";
 import { thrownText, StoreFailure } from "../failure.js";
 import { Misuse } from "../misuse.js";
 
@@ -9,21 +10,58 @@ export type ModuleExports = ReadonlyArray<readonly [name: string, value: unknown
 const LONGEST_LOAD_MS = 10_000;
 
 /**
- * Imports a user's module. Throws a {@link Misuse} for a file that cannot be loaded, and a {@link StoreFailure} for one
- * that does not finish within `longestMs`.
+ * Imports a user's module. Throws a {@link Misuse} for a file that cannot be loaded or that ends the process, and a
+ * {@link StoreFailure} for one that does not finish within `longestMs`. What it prints meanwhile goes to standard
+ * error: standard output is the command's own.
  */
 export async function importModule(file: string, longestMs = LONGEST_LOAD_MS): Promise<ModuleExports> {
   const timer = new AbortController();
+  const { exit } = process;
+  const { write } = process.stdout;
+  const left = new Promise<never>((_, reject) => {
+    process.exit = (code) => {
+      const cause = `it calls process.exit(${code ?? ""}) while it loads`;
+      const error = new Misuse(`Cannot load ${file}: ${cause}. Export the limiters only`);
+      reject(error);
+      throw error;
+    };
+  });
+  left.catch(() => undefined); // a race that is over does not ask
+  process.stdout.write = process.stderr.write.bind(process.stderr);
   const late = after(longestMs, null, { signal: timer.signal });
   try {
-    const exported = await Promise.race([load(file), late]);
+    const exported = await Promise.race([load(file), late, left]);
     if (exported === null) {
       throw new StoreFailure(`${file} did not finish loading within ${longestMs / 1_000} s: a top-level await still waits`);
     }
-    return Object.entries(exported).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return entriesOf(file, exported).toSorted(([a], [b]) => (a < b ? -1 : 1));
   } finally {
+    process.exit = exit;
+    process.stdout.write = write;
     timer.abort();
   }
+}
+
+function entriesOf(file: string, exported: object): [name: string, value: unknown][] {
+  try {
+    return Object.entries(exported);
+  } catch (error) {
+    throw new Misuse(`Cannot read the exports of ${file}: ${firstLine(error)}`);
+  }
+}
+
+/** Runs `look`, which reads an export. An export may be a proxy or have a getter, and throw anything. */
+export function readExport<T>(path: string, look: () => T): T {
+  try {
+    return look();
+  } catch (error) {
+    if (!types.isProxy(error) && error instanceof Misuse) throw error; // a revoked proxy would throw again
+    throw new Misuse(`Cannot read the export \`${path}\`: ${firstLine(error)}. Export the limiter or the policy itself`);
+  }
+}
+
+function firstLine(error: unknown): string {
+  return thrownText(error).split("\n")[0] ?? "";
 }
 
 async function load(file: string): Promise<object> {

@@ -1,7 +1,7 @@
 import { definePolicy, isPolicy, type Policy, type PolicyOptions } from "../../core/policy.js";
 import { thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
-import type { ModuleExports } from "./import-module.js";
+import { readExport, type ModuleExports } from "./import-module.js";
 
 /** A policy that a module exports. */
 export interface ModulePolicy {
@@ -14,24 +14,26 @@ export interface ModulePolicy {
 
 /** The policies and limiters of a module, and those in an object such as `tiers = { free, paid }`. */
 export function policiesOfModule(exports: ModuleExports): readonly ModulePolicy[] {
-  return everyValue(exports).map(({ path, value }) => definedAt(path, value)).filter((each) => each !== null);
+  return everyValue(exports)
+    .map(({ path, value }) => readExport(path, () => definedAt(path, value)))
+    .filter((each) => each !== null);
 }
 
 /** As {@link policiesOfModule}, and the options of policies, too. Throws a {@link Misuse} for wrong ones. */
 export function policiesAndOptionsOfModule(exports: ModuleExports): readonly ModulePolicy[] {
   return everyValue(exports)
-    .map(({ path, value }) => definedAt(path, value) ?? optionsAt(path, value))
+    .map(({ path, value }) => readExport(path, () => definedAt(path, value) ?? optionsAt(path, value)))
     .filter((each) => each !== null);
 }
 
 /** The exports, and the members of those that are objects and no policies, limiters or options themselves. */
 function everyValue(exports: ModuleExports): readonly { readonly path: string; readonly value: unknown }[] {
-  return exports.flatMap(([path, value]) => {
+  return exports.flatMap(([path, value]) => readExport(path, () => {
     const isGroup = typeof value === "object" && value !== null && !Array.isArray(value);
     const isOne = definedAt(path, value) !== null || "capacity" in Object(value) || "limits" in Object(value);
     const members = isGroup && !isOne ? Object.entries(value) : [];
     return [{ path, value }, ...members.map(([name, own]) => ({ path: `${path}.${name}`, value: own }))];
-  });
+  }));
 }
 
 function definedAt(path: string, value: unknown): ModulePolicy | null {

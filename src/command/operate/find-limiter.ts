@@ -3,7 +3,7 @@ import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { isPolicy, type Policy } from "../../core/policy.js";
 import { Misuse } from "../misuse.js";
-import { importModule } from "../module/import-module.js";
+import { importModule, readExport } from "../module/import-module.js";
 import { policiesOfModule, type ModulePolicy } from "../module/policies-of-module.js";
 
 /** The verbs of a limiter that a command calls. The limiter may be of another copy of the package. */
@@ -45,7 +45,7 @@ export interface Sought {
  */
 export async function findLimiter({ file, name, tier, inMemory }: Sought): Promise<FoundLimiter> {
   const exports = await importModule(file);
-  const limiters = exports.filter(([, value]) => isLimiter(value)).map(([each]) => each);
+  const limiters = exports.filter(([each, value]) => readExport(each, () => isLimiter(value))).map(([each]) => each);
   const found = exports.find(([each]) => each === name)?.[1];
   if (!isLimiter(found)) {
     const none = "It exports none: write `export const user = createLimiter({ ... })`";
