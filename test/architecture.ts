@@ -8,7 +8,7 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   port: ["core", "platform"], // what a store is, what its guard is told, and what charged a decision
   platform: [], // one file: the globals that a platform may lack, and the flag of law L15
   dated: ["core"], // one file: what quotas and limits in flight do together
-  "in-flight": ["core", "platform", "dated"], // limits whose tokens return. Loaded by those who import `whenDone`
+  "in-flight": ["core", "platform", "dated", "warnings"], // limits whose tokens return. Loaded by those who import `whenDone`
   calendar: ["core", "dated"], // quotas: the periods of days, weeks and months. Loaded by those who import `daily`, `weekly` or `monthly`
   guard: ["core", "port", "platform", "warnings", "diagnostics"],
   "stores/shared": ["core", "port", "platform"],

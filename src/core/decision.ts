@@ -104,13 +104,17 @@ export function adjust(
   return true;
 }
 
-/** Moves `tokens` in flight of each limit to a later date. Brings the records of rates and quotas to now. */
-export function renewHeld(buckets: readonly Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): void {
+/** Moves `tokens` in flight to a later date, and brings other records to now. Returns false when their date is over. */
+export function renewHeld(buckets: readonly Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): boolean {
   policy.limits.forEach(({ rule }, i) => {
     if (rule?.inFlight) rule.renew(buckets[i] as Bucket, now, costAt(tokens, i), move);
     else chargeAt(buckets, policy, i, 0, now);
   });
+  return isHeldAt(policy, move.from, now);
 }
+
+/** Whether tokens in flight that were taken or renewed at `from` have not come back by themselves at `now`. */
+export const isHeldAt = ({ inFlight }: Policy, from: number, now: number): boolean => (inFlight?.dateOf(from) ?? now) >= now;
 
 /** Brings the records that were counted in old numbers to those of `policy` (law L14), and impossible ones to now. */
 export function convertStale(buckets: readonly Bucket[], policy: Policy, now: number): void {

@@ -104,11 +104,12 @@ export function adjustRecords(
   return done;
 }
 
-/** Implements `renew` of a store: moves tokens in flight to a later date. */
-export function renewRecords(records: Records, policy: Policy, tokens: Costs, now: number, move: Move): void {
+/** Implements `renew` of a store: moves tokens in flight to a later date. Returns false when their own date is over. */
+export function renewRecords(records: Records, policy: Policy, tokens: Costs, now: number, move: Move): boolean {
   const buckets = bucketsOf(records, policy);
-  renewHeld(buckets, policy, tokens, now, move);
+  const isHeld = renewHeld(buckets, policy, tokens, now, move);
   keep(records, policy, buckets);
+  return isHeld;
 }
 
 /** Blocks the key for `forMs`, or for the rest of an earlier block if that is longer. 0 ends a block. */

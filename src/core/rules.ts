@@ -104,9 +104,7 @@ interface DatedRule {
 
 /** What needs all limits of a policy. Policies of rates alone load none of it. */
 export interface DatedWork {
-  /**
-   * The tokens of a part of a request to Redis, and the numbers of its rules. `now` is empty for the server's clock.
-   */
+  /** The tokens of a part of a request to Redis, and the numbers of its rules. `now` is empty for the server's. */
   tokensOf(what: string, part: DatedPart, now: string): TokensOfLimits;
   /** Six numbers for each limit of the parts: those of its rule, or zeros. */
   numbersOf(parts: readonly DatedPart[], now: number): readonly number[];
@@ -114,10 +112,7 @@ export interface DatedWork {
   clockFault(parts: readonly DatedPart[], now: number): string | undefined;
   /** The options of a MemoryStore that is made for the policy. */
   storeOptions(policy: DatedPolicy): { readonly clock: () => number } | undefined;
-  /**
-   * Throws a TypeError for a store that would not count the limits of the policy, and for a bucket, which is a rate.
-   * Throws a RangeError for limits in flight with different times.
-   */
+  /** Throws for a store that does not count the limits, for a bucket, and for limits in flight with other times. */
   checkStore(store: object, policy: DatedPolicy): void;
   /** The parts of the script for Redis, with those that the policy needs. */
   hooksWith(hooks: string, policy: DatedPolicy): string;
@@ -148,8 +143,8 @@ export interface InFlightRule extends DatedRule {
   keep(work: HeldWork): void;
   /** Ends the renewal of a decision's tokens. Returns when they were taken; undefined if nothing renewed them. */
   stop(decision: HeldDecision): Origin | Promise<Origin> | undefined;
-  /** Calls `settle` when the store is available again. While the circuit is open, `settle` calls `later` again. */
-  later(settle: () => unknown): void;
+  /** Calls `settle` in the background once `store` is available. Until then `settle` calls `later` again. */
+  later(settle: (isInBackground: true) => unknown, store: object): void;
   /** Gives back the tokens in flight of a decision that came too late for its caller. */
   giveBackLate(work: Omit<HeldWork, "call">): void;
   /** Reads a record that {@link scatter} wrote. */
@@ -170,7 +165,7 @@ export interface HeldWork {
   readonly decision: HeldDecision;
   /** Says whether its tokens may be renewed now, and hears that they have come back. */
   readonly life?: { isWanted(staleAfterMs: number): boolean; lapsed(): void } | undefined;
-  /** Makes a call to the store, within its timeout. Fails as the store does. */
+  /** Makes a call to the store that nobody asked for: see `inBackground` of the store's guard. */
   call<T>(send: () => T | Promise<T>): T | Promise<T>;
 }
 

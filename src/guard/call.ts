@@ -58,6 +58,10 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 
   abstract bucketIds(): readonly string[];
+  /** Counts a failure. */
+  protected tellBreaker(error: unknown): void {
+    this.setup.breaker.failed(error, this);
+  }
   protected abstract send(): void;
   /** Throws for an answer of a promise that has the wrong form. */
   protected check(_answer: unknown): void {}
@@ -121,7 +125,7 @@ abstract class Call<T> implements Deadline, BreakerCall {
 
   #fail(error: unknown): void {
     this.setup.tellFailure(error);
-    this.setup.breaker.failed(error, this);
+    this.tellBreaker(error);
     this.failed(error);
   }
 }
@@ -201,5 +205,12 @@ export class PlainCall<T> extends Call<T> {
 
   protected override send(): void {
     this.follow(Promise.resolve(this.#make()));
+  }
+}
+
+/** A call that the library makes by itself. Its failure opens no circuit. While one is open, it may be the probe. */
+export class BackgroundCall<T> extends PlainCall<T> {
+  protected override tellBreaker(error: unknown): void {
+    if (this.isProbe) super.tellBreaker(error);
   }
 }

@@ -8,7 +8,7 @@ import type { GuardOptions, GuardSettings } from "../port/guard-options.js";
 import type {
   AsyncStore, Guard, GuardedStore, GuardSetup, Store, StoreMethods, StoreObserver, SyncStore,
 } from "../port/store.js";
-import { ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
+import { BackgroundCall, ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
 import { createDeadlines, type Deadlines } from "./deadlines.js";
 import { StoreUnavailableError, type CauseOf } from "./errors.js";
@@ -79,12 +79,13 @@ class StoreGuard implements Guard {
     this.#add(store, limiter);
     const { serverClock, timeoutMs, decideWithout } = calls;
     const fallback = this.#fallback as Fallback;
-    const { consume, call } = store.sync ? answeringNow(store, calls) : answeringLater(store, calls);
+    const { consume, call, inBackground } = store.sync ? answeringNow(store, calls) : answeringLater(store, calls);
     return {
       timeoutMs,
       consume,
       peek: (policy, key, costs) => call([bucketId(policy, key)], () => peekOnce(store, policy, key, costs)),
       call,
+      inBackground,
       decideWithout,
       localChargeOf: (decision) => fallback.chargeOf(decision),
       learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
@@ -130,22 +131,24 @@ const neverKnown: CauseOf = () => undefined;
 
 const startWithPromise: StartConsume = (store, policy, key, costs, call) => call.follow(store.consume(policy, key, costs));
 
-type Calls = Pick<GuardedStore, "consume" | "call">;
+type Calls = Pick<GuardedStore, "consume" | "call" | "inBackground">;
 
 function answeringLater(store: AsyncStore, calls: CallSetup): Calls {
   const { recall } = store;
+  const by = (Made: typeof PlainCall): Calls["call"] => (buckets, make, notAsked) =>
+    new Promise((resolve, reject) => {
+      const failed = (error: unknown): void => {
+        if (error instanceof StoreUnavailableError && error.code === "ERR_STORE_OPEN") notAsked?.();
+        reject(error);
+      };
+      new Made(calls, buckets, make, resolve, failed).start();
+    });
   return {
     consume: (policy, key, costs) =>
       recall?.call(store, policy, key, costs) ??
       new Promise((resolve) => new ConsumeCall(calls, policy, key, costs, resolve).start()),
-    call: (buckets, make, notAsked) =>
-      new Promise((resolve, reject) => {
-        const failed = (error: unknown): void => {
-          if (error instanceof StoreUnavailableError && error.code === "ERR_STORE_OPEN") notAsked?.();
-          reject(error);
-        };
-        new PlainCall(calls, buckets, make, resolve, failed).start();
-      }),
+    call: by(PlainCall),
+    inBackground: by(BackgroundCall),
   };
 }
 
@@ -168,6 +171,8 @@ function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout }:
   };
   return {
     call,
+    // It answers at once, so it takes no time from others.
+    inBackground: (_, make) => make(),
     consume(policy, key, costs) {
       try {
         const make = (): Decision => checkAnswer(store.consume(policy, key, costs), "consume");

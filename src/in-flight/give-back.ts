@@ -1,37 +1,71 @@
 import type { HeldWork } from "../core/rules.js";
+import { monotonicClock } from "../core/clock.js";
 import { sharesWork } from "../platform.js";
 import { heldCosts } from "./held-costs.js";
 import { startBeat, stopBeat } from "./timer.js";
+import { CALLS_AT_ONCE, takeTurns } from "./turns.js";
 
-// The most settlements that wait. Each of them keeps a decision in memory.
+// The most settlements of a store that wait. Each of them keeps a decision in memory.
 const MOST_KEPT = 10_000;
 const TRY_MS = 1_000;
+// As many that are refused in a row say that the store is away, and not only a few buckets of it.
+const MOST_REFUSED = 16;
 
-const waiting = new Set<() => unknown>();
+type Settlement = (isInBackground: true) => unknown;
+
+/** The settlements that wait for one store, in the order in which they came. */
+class SettlementLine extends Set<Settlement> {
+  isBusy = false;
+}
+
+const settlementLines = new Map<object, SettlementLine>();
 let timer: unknown = null;
 
 /**
- * Makes a settlement again. The open circuit breaker refused it, so it was certainly not made. Once a second the first
- * one is tried; when it succeeds, all others follow. Beyond 10,000 the oldest is dropped: its tokens come back at their
- * date.
+ * Makes a settlement again. The open circuit breaker refused it, so it was certainly not made. Each store has a line of
+ * its own. Once a second the first in the line is tried, and the others follow unless the circuit breaker refuses 16 in
+ * a row. Beyond 10,000 of a store the oldest is dropped: its tokens come back at their date.
  */
-export function settleLater(settle: () => unknown): void {
+export function settleLater(settle: Settlement, store: object): void {
   // Where requests share no timers (law L15), the tokens come back at their date.
   if (!sharesWork()) return;
-  waiting.add(settle);
-  if (waiting.size > MOST_KEPT) waiting.delete(waiting.values().next().value as () => unknown);
-  timer ??= startBeat(() => void settleWaiting(), TRY_MS);
+  const line = settlementLines.get(store) ?? new SettlementLine();
+  settlementLines.set(store, line.add(settle));
+  if (line.size > MOST_KEPT) line.delete(line.values().next().value as Settlement);
+  timer ??= startBeat(settleWaiting, TRY_MS);
 }
 
-async function settleWaiting(): Promise<void> {
-  for (const settle of waiting) {
-    waiting.delete(settle);
-    await attempt(settle);
-    // It asked for another attempt: the store is still unavailable.
-    if (waiting.has(settle)) return;
+function settleWaiting(): void {
+  for (const [store, line] of settlementLines) {
+    if (!line.isBusy) void settleLine(line).then(() => stopWithout(store, line));
   }
+}
+
+function stopWithout(store: object, line: SettlementLine): void {
+  if (line.size === 0) settlementLines.delete(store);
+  if (settlementLines.size > 0) return;
   stopBeat(timer);
   timer = null;
+}
+
+async function settleLine(line: SettlementLine): Promise<void> {
+  line.isBusy = true;
+  const all = [...line];
+  let refused = 0;
+  for (let tried = 0, count = 1; tried < all.length && refused < MOST_REFUSED; tried += count) {
+    count = settlementsAtOnce(tried, refused);
+    const some = all.slice(tried, tried + count);
+    for (const settle of some) line.delete(settle);
+    await Promise.all(some.map((settle) => attempt(() => settle(true))));
+    // A settlement that is refused joins the line again.
+    refused = some.every((settle) => line.has(settle)) ? refused + some.length : 0;
+  }
+  line.isBusy = false;
+}
+
+/** How many waiting settlements are made at once after so many were tried, and so many in a row were refused. */
+export function settlementsAtOnce(tried: number, refused: number): number {
+  return tried === 0 || refused > 0 ? 1 : CALLS_AT_ONCE;
 }
 
 /** Gives back the tokens in flight of an allowed decision whose caller was answered without it. */
@@ -39,7 +73,8 @@ export function releaseLate({ store, policy, key, decision }: Omit<HeldWork, "ca
   if (!decision.allowed) return;
   const held = heldCosts(decision, policy);
   const changes = typeof held === "number" ? 0 - held : held.map((cost) => 0 - cost);
-  void attempt(() => store.adjust?.(policy, key, changes, decision.at));
+  const until = monotonicClock() + (policy.inFlight?.times.staleAfterMs ?? 0);
+  takeTurns(store, [{ until, run: () => attempt(() => store.adjust?.(policy, key, changes, decision.at)) }]);
 }
 
 // What fails comes back at its date.

@@ -4,8 +4,11 @@ import { mapCosts } from "../core/cost.js";
 import type { Policy } from "../core/policy.js";
 import type { HeldDecision, HeldWork, InFlightRule, Move, Origin } from "../core/rules.js";
 import { sharesWork } from "../platform.js";
+import { warnOnce } from "../warnings/warnings.js";
 import { heldCosts } from "./held-costs.js";
+import { moveAfter, msAfter, RENEWALS, renewalState } from "./moves.js";
 import { startBeat, stopBeat } from "./timer.js";
+import { takeTurns, type Turn } from "./turns.js";
 
 /** Work whose tokens are renewed. */
 interface Renewing extends HeldWork {
@@ -18,12 +21,15 @@ interface Renewing extends HeldWork {
   renewals: number;
   /** Resolves when the present renewal is over. Null between renewals. */
   pending: Promise<void> | null;
+  /** Whether its renewal waits for its turn. */
+  isWaiting: boolean;
 }
 
-// A renewal is due after each third of `staleAfterMs`. Two may fail before the tokens come back.
-const RENEWALS = 3;
-// How often due renewals are looked for in that time: all of them go to the store together.
+// How often due renewals are looked for between two of them.
 const BEATS = 2;
+
+/** How many works lost their tokens since the last beat. */
+let missed = 0;
 
 const byDecision = new WeakMap<HeldDecision, Renewing>();
 
@@ -41,7 +47,7 @@ export function keepRenewing(work: HeldWork): void {
   // Without renewals, only what watches its life needs the beat.
   if (store.renew === undefined && work.life === undefined) return;
   const works = worksOf(rule, sharesWork() ? beats : new Map<number, Set<Renewing>>());
-  const renewing: Renewing = { ...work, rule, works, since: monotonicClock(), renewals: 0, pending: null };
+  const renewing: Renewing = { ...work, rule, works, since: monotonicClock(), renewals: 0, pending: null, isWaiting: false };
   byDecision.set(decision, renewing);
   works.add(renewing);
 }
@@ -55,7 +61,7 @@ export function stopRenewing(decision: HeldDecision): Origin | Promise<Origin> |
   if (work === undefined) return undefined;
   const { works, pending } = work;
   works.delete(work);
-  const origin = (): Origin => ({ at: decision.at, heldAt: decision.at + msAfter(work, work.renewals) });
+  const origin = (): Origin => ({ at: decision.at, heldAt: decision.at + heldAfter(work) });
   return pending === null ? origin() : pending.then(origin);
 }
 
@@ -66,6 +72,7 @@ function worksOf({ times: { staleAfterMs } }: InFlightRule, among: Map<number, S
   among.set(staleAfterMs, works);
   const timer = startBeat(() => {
     renewDue(works);
+    if (missed > 0) tellMissed();
     if (works.size > 0) return;
     among.delete(staleAfterMs);
     stopBeat(timer);
@@ -73,27 +80,54 @@ function worksOf({ times: { staleAfterMs } }: InFlightRule, among: Map<number, S
   return works;
 }
 
-/** Milliseconds from the decision to the instant whose date the tokens have after so many renewals. */
-function msAfter({ rule }: Renewing, renewals: number): number {
-  return Math.floor((renewals * rule.times.staleAfterMs) / RENEWALS);
-}
+// Milliseconds from the decision to the instant whose date the tokens have.
+const heldAfter = ({ rule, renewals }: Renewing): number => msAfter(renewals, rule.times);
 
-/** Renews the tokens of those works that are due. */
+/** Renews the tokens of those works that are due, each when it is its turn. */
 function renewDue(works: Iterable<Renewing>): void {
   const now = monotonicClock();
-  const due: Renewing[] = [];
+  const due = new Map<object, Renewing[]>();
   for (const work of works) {
-    const ageMs = now - work.since;
-    const dueMs = msAfter(work, work.renewals + 1);
+    const state = renewalState(work.renewals, now - work.since, work.rule.times, work.rule.facts.fullMs);
     const isWanted = mayRenew(work);
-    // Its tokens have come back if the store was unavailable for so long: then nothing is left to renew.
-    const backMs = (isWanted ? dueMs : msAfter(work, work.renewals)) + work.rule.facts.fullMs;
-    if (ageMs > work.rule.times.longestMs || ageMs > backMs) {
-      work.works.delete(work);
-      work.life?.lapsed();
-    } else if (isWanted && work.pending === null && ageMs >= dueMs) due.push(work);
+    if (state === "over" || state === "lost") dropWork(work, state === "lost" && isWanted);
+    else if (state === "due" && isWanted && work.pending === null && !work.isWaiting) {
+      work.isWaiting = true;
+      const same = due.get(work.store);
+      if (same === undefined) due.set(work.store, [work]);
+      else same.push(work);
+    }
   }
-  for (const group of movesOf(due)) renew(group);
+  for (const [store, ofStore] of due) takeTurns(store, movesOf(ofStore).map(turnOf));
+}
+
+function turnOf(group: readonly Renewing[]): Turn {
+  const [first] = group as readonly [Renewing];
+  return {
+    until: first.since + heldAfter(first) + first.rule.times.staleAfterMs,
+    run() {
+      for (const work of group) work.isWaiting = false;
+      // Work that was settled since holds nothing.
+      const left = group.filter((work) => work.works.has(work));
+      return left.length === 0 ? undefined : renew(left);
+    },
+  };
+}
+
+/** Renews work no further. It `isMissed` if its tokens came back by themselves and should not have. */
+function dropWork(work: Renewing, isMissed: boolean): void {
+  if (!work.works.delete(work)) return;
+  if (isMissed) missed += 1;
+  work.life?.lapsed();
+}
+
+function tellMissed(): void {
+  warnOnce(
+    "SLUICE_RENEWALS_MISSED",
+    `Expected the store to renew the tokens in flight of work before their date, got ${missed} works whose tokens came ` +
+    "back too early, so that others may take their places. Raise `staleAfterMs` of `whenDone`, or make the store faster",
+  );
+  missed = 0;
 }
 
 /** Whether the tokens may be renewed now: not for a body that no reader has begun, or long after its client left. */
@@ -106,11 +140,11 @@ function movesOf(works: readonly Renewing[]): Renewing[][] {
   const groups: Renewing[][] = [];
   const byMove = new Map<string, Renewing[][]>();
   for (const work of works) {
-    const { policy, store, key, rule } = work;
+    const { policy, key, rule } = work;
     const { from, to } = nextMove(work);
     const id = `${rule.dateOf(from)} ${rule.dateOf(to)} ${key}`;
     const alike = byMove.get(id) ?? [];
-    const group = alike.find(([first]) => first?.store === store && first.policy === policy);
+    const group = alike.find(([first]) => first?.policy === policy);
     if (group !== undefined) {
       group.push(work);
       continue;
@@ -122,37 +156,41 @@ function movesOf(works: readonly Renewing[]): Renewing[][] {
   return groups;
 }
 
-/**
- * The next renewal of work. Until the store has answered, each attempt makes the same move. So an attempt after a lost
- * answer finds nothing at the old date and frees no token.
- */
+/** The next move of the tokens of work. */
 function nextMove(work: Renewing): Move {
-  const { decision: { at }, renewals } = work;
-  return { from: at + msAfter(work, renewals), to: at + msAfter(work, renewals + 1) };
+  return moveAfter(work.decision.at, work.renewals, work.rule.times);
 }
 
-/** Renews the tokens of works that make the same move. */
-function renew(group: readonly Renewing[]): void {
-  const [first] = group as [Renewing];
+/** Renews the tokens of works that make the same move. Returns undefined when that is done at once. */
+function renew(group: readonly Renewing[]): Promise<void> | undefined {
+  const [first] = group as readonly [Renewing];
   const { store, policy, key } = first;
   const tokens = group.map(({ decision }) => heldCosts(decision, policy)).reduce((a, b) => sumOf(policy as Policy, a, b));
   const next = group.map(({ renewals }) => renewals + 1);
   // Also when the answer is late: the tokens have moved.
-  const done = (): void => group.forEach((work, i) => (work.renewals = Math.max(work.renewals, next[i] as number)));
+  const done = (isHeld: unknown): void => group.forEach((work, i) => {
+    // The tokens came back while this process was away. Tokens at later dates belong to other work.
+    if (isHeld === false) dropWork(work, true);
+    else work.renewals = Math.max(work.renewals, next[i] as number);
+  });
   // After a pause of the process several renewals may be due.
   const goOn = (): void => renewDue(group.filter((work) => work.works.has(work)));
   const ended = (): void => group.forEach((work) => (work.pending = null));
   try {
     const answer = first.call(() => {
       const moved = store.renew?.(policy, key, tokens, nextMove(first));
-      return moved instanceof Promise ? moved.then(done) : done();
+      return moved instanceof Promise ? moved.then(done) : done(moved);
     });
-    if (!(answer instanceof Promise)) return goOn();
+    if (!(answer instanceof Promise)) {
+      goOn();
+      return undefined;
+    }
+    const pending = answer.finally(ended);
+    for (const work of group) work.pending = pending.catch(() => undefined);
     // After a failure the next beat tries again.
-    const pending = answer.then(() => (ended(), goOn()), ended);
-    for (const work of group) work.pending = pending;
+    return pending.then(goOn);
   } catch {
-    return;
+    return undefined;
   }
 }
 

@@ -125,6 +125,7 @@ export function unguarded(store: SyncStore): GuardedStore {
     consume: (policy, key, cost) => markNew(checkAnswer(store.consume(policy, key, cost), "consume"), store, key),
     peek: (policy, key, cost) => checkAnswer(store.peek?.(policy, key, cost) as Decision, "peek"),
     call: (_buckets, make) => make(),
+    inBackground: (_buckets, make) => make(),
     decideWithout(_policy, _key, _cost, error) {
       throw error;
     },

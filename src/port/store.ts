@@ -91,8 +91,11 @@ export interface StoreMethods<Sync extends boolean> {
   /**
    * Moves `tokens` of each limit in flight from the date of `move.from` to that of `move.to`, at most those that are
    * there. Rates and quotas stay as they are. Needed by stores whose `kinds` include `"in-flight"`.
+   *
+   * Answers false when the date of `move.from` is over by the store's clock. Those tokens have come back, so tokens at
+   * later dates belong to other work (law L21). A store that answers nothing says that they were moved.
    */
-  renew?(policy: Policy, key: string, tokens: Costs, move: Move): MaybePromise<Sync, void>;
+  renew?(policy: Policy, key: string, tokens: Costs, move: Move): MaybePromise<Sync, boolean | void>;
   /**
    * Refuses every `consume` of the key under the policy's name, at any cost, for `forMs` milliseconds, or for the rest
    * of an earlier block if that is longer. With 0 it ends a block, and changes nothing else. `adjust` and other numbers
@@ -164,6 +167,10 @@ export interface GuardedStore {
    * only then is it certain that the store did nothing.
    */
   call<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
+  /**
+   * Runs a call that the library makes by itself, such as a renewal: as `call`, but its failure opens no circuit.
+   */
+  inBackground<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
   /** The decision in place of the store that failed with `error`, marked as charged if it was allowed. */
   decideWithout(policy: Policy, key: string, costs: Costs, error: unknown): Decision;
   /** The bucket that `decideWithout` took the tokens of `decision` from; null for any other decision. */

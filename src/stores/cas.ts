@@ -123,7 +123,7 @@ class CasStore<Version> implements AsyncStore {
     return this.#rounds.join(policy, key, adjustStep(policy, changes, from));
   }
 
-  renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<void> {
+  renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<boolean> {
     return this.#rounds.join(policy, key, renewStep(policy, tokens, move));
   }
 

@@ -173,7 +173,7 @@ class SlowStore {
     if (this.isDown) throw new Error("connection refused");
     return this.inner.adjust(...args);
   }
-  async renew(...args: Parameters<MemoryStore["renew"]>): Promise<void> {
+  async renew(...args: Parameters<MemoryStore["renew"]>): Promise<boolean> {
     return this.inner.renew(...args);
   }
 }

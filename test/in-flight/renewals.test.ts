@@ -10,8 +10,8 @@ const TIMEOUT_MS = 100;
 // Longer than the outage of a test: a settlement that is sent as a probe and fails is not made again.
 const PROBE_MS = 6_500;
 
-/** What becomes of a call: it is made and answered; made, but its answer never comes; made, and answered on `release`; or not made. */
-type Network = "up" | "lost" | "held" | "down";
+/** What becomes of a call: it is made and answered; made, but its answer never comes; made, and answered on `release`; made on `release`; or not made. */
+type Network = "up" | "lost" | "held" | "late" | "down";
 
 /** A store over a network that a test can break. */
 class FarStore implements AsyncStore {
@@ -35,7 +35,7 @@ class FarStore implements AsyncStore {
   adjust(...change: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
     return this.#send(this.network, () => this.inner.adjust(...change));
   }
-  renew(...asked: Parameters<MemoryStore["renew"]>): Promise<void> {
+  renew(...asked: Parameters<MemoryStore["renew"]>): Promise<boolean> {
     this.renewed.push(asked);
     return this.#send(this.network === "up" ? this.renewals : this.network, () => this.inner.renew(...asked));
   }
@@ -44,6 +44,7 @@ class FarStore implements AsyncStore {
   }
   async #send<T>(network: Network, make: () => T): Promise<T> {
     if (network === "down") throw new Error("connection refused");
+    if (network === "late") return new Promise<void>((resolve) => this.#held.push(resolve)).then(make);
     const answer = make();
     if (network !== "up") await new Promise<void>((resolve) => network === "held" && this.#held.push(resolve));
     return answer;
@@ -132,7 +133,35 @@ describe("a renewal that fails", () => {
     expect([work.isDone, left()]).toEqual([true, 2]);
   });
 
+  test("L21 · one that reaches the store after its date takes no tokens of other work, and its work gives none back", async () => {
+    expectWarnings("SLUICE_RENEWALS_MISSED");
+    const staleAfterMs = 9_000;
+    const step = Math.ceil(staleAfterMs / 16);
+    const { store, limiter, left } = far(staleAfterMs, { capacity: 1 });
+    // The tokens' date is over after exactly `staleAfterMs`.
+    await pass(step - ((Date.now() + staleAfterMs) % step));
+    const paused = begin(limiter);
+    await pass(2_990);
+    store.renewals = "late";
+    await pass(staleAfterMs + 5 - 2_990);
+    const other = begin(limiter);
+    await pass(0);
+    expect(left()).toBe(0);
+    store.renewals = "up";
+    store.release();
+    await pass(0);
+    paused.end();
+    await pass(0);
+    // Its place belongs to the other work since its date.
+    expect([paused.isDone, left()]).toEqual([true, 0]);
+    await pass(1_500);
+    other.end();
+    await pass(0);
+    expect(left()).toBe(1);
+  });
+
   test("L21 · tokens that came back in an outage are not renewed", async () => {
+    expectWarnings("SLUICE_RENEWALS_MISSED: Expected the store to renew the tokens in flight of work before their date, got 1 works");
     const { store, limiter } = far(9_030);
     const work = begin(limiter);
     store.renewals = "down";
@@ -169,7 +198,7 @@ describe("a settlement ends the renewal", () => {
   test("L13 · at most 10,000 settlements are kept: beyond them the oldest is dropped", async () => {
     const { rule } = whenDone();
     const made: number[] = [];
-    for (let i = 0; i <= 10_000; i++) rule.later(() => made.push(i));
+    for (let i = 0; i <= 10_000; i++) rule.later(() => made.push(i), made);
     await pass(1_000);
     await new Promise((resolve) => setImmediate(resolve)); // after all of them
     expect([made.length, made[0], made.at(-1)]).toEqual([10_000, 1, 10_000]);
@@ -203,6 +232,17 @@ describe("several works", () => {
     for (const { end } of works) end();
     await pass(0);
     expect([left(), left("bob")]).toEqual([10, 10]);
+  });
+
+  test("L21 · of one key under two policies are renewed apart", async () => {
+    const { policy, store, limiter } = far(9_078, { capacity: 10 });
+    const named = definePolicy({ ...policy, name: "q" });
+    const other = createLimiter<AsyncStore>({ policy: named, store, onStoreError: "unavailable" });
+    const works = [begin(limiter), begin(other)];
+    await pass(3_026);
+    expect(store.renewed.map(([{ name }, key, tokens]) => [name, key, tokens])).toEqual([["p", "ann", 1], ["q", "ann", 1]]);
+    for (const { end } of works) end();
+    await pass(0);
   });
 
   test("L21 · over two stores, or of another date, are renewed apart", async () => {

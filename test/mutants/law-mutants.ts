@@ -693,13 +693,13 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter",
-    find: "heldAt: decision.at + msAfter(work, work.renewals) });",
+    find: "heldAt: decision.at + heldAfter(work) });",
     replace: "heldAt: decision.at });",
   },
   {
     item: "L21", test: "limiter",
-    find: "if (ageMs > work.rule.times.longestMs || ageMs >",
-    replace: "if (ageMs >",
+    find: 'if (ageMs > times.longestMs) return "over";',
+    replace: "",
   },
   {
     item: "L12", test: "renewals",
@@ -708,17 +708,17 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "renewals",
-    find: "return moved instanceof Promise ? moved.then(done) : done();",
-    replace: "done(); return moved as Promise<void>;",
+    find: "return moved instanceof Promise ? moved.then(done) : done(moved);",
+    replace: "done(undefined); return moved as Promise<void>;",
   },
   {
     item: "L21", test: "renewals",
-    find: "ageMs > backMs",
-    replace: "ageMs < 0",
+    find: 'if (ageMs > msAfter(renewals, times) + fullMs) return "lost";',
+    replace: "",
   },
   {
     item: "L21", test: "renewals",
-    find: "first?.store === store && first.policy === policy",
+    find: "first?.policy === policy",
     replace: "first !== undefined",
   },
   {
@@ -728,13 +728,33 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L13", test: "renewals",
-    find: "if (waiting.size > MOST_KEPT) waiting.delete(",
-    replace: "if (waiting.size < 0) waiting.delete(",
+    find: "if (line.size > MOST_KEPT) line.delete(",
+    replace: "if (line.size < 0) line.delete(",
   },
   {
     item: "L21", test: "limiter",
-    find: "(policy as Policy).inFlight?.later(settle);",
+    find: "(policy as Policy).inFlight?.later(settle, store);",
     replace: "",
+  },
+  {
+    item: "L21", test: "renewals",
+    find: "if (isHeld === false) dropWork(work, true);",
+    replace: "if (isHeld === 0) dropWork(work, true);",
+  },
+  {
+    item: "L12", test: "turns",
+    find: "if (this.#open >= callsAtOnce(left, this.#callMs, next.until - now)) return;",
+    replace: "",
+  },
+  {
+    item: "L12", test: "turns",
+    find: "if (this.isProbe) super.tellBreaker(error);",
+    replace: "super.tellBreaker(error);",
+  },
+  {
+    item: "L12", test: "turns",
+    find: "refused < MOST_REFUSED; tried",
+    replace: "refused < 1; tried",
   },
   {
     item: "L21", test: "renewals",

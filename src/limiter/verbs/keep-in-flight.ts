@@ -46,7 +46,7 @@ function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Deci
     key: encoded,
     decision,
     life,
-    call: (send) => (local === null ? guarded.call([bucketId(policy, encoded)], send) : send()),
+    call: (send) => (local === null ? guarded.inBackground([bucketId(policy, encoded)], send) : send()),
   });
   return true;
 }

@@ -36,23 +36,24 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
     const used = policy.inFlight ? exceptInFlight(policy, named, 0) : named;
     return isOurs ? settle : settleNothing;
 
-    function settle(): boolean | Promise<boolean> {
+    function settle(isInBackground = false): boolean | Promise<boolean> {
       // Checked again, because another call may have settled it since.
       if (chargedBy(decision) !== store) return false;
       // Marked first, because a failure below must not allow a second settlement.
       markCharged(decision, null);
       markHandled(decision);
       return thenOne(takenFrom(decision, policy as Policy), (from) =>
-        decision.degraded ? settleLocally(guarded.localChargeOf(decision), from) : settleInStore(policy as Policy, from));
+        decision.degraded
+          ? settleLocally(guarded.localChargeOf(decision), from)
+          : settleInStore(policy as Policy, from, isInBackground));
     }
 
-    function settleInStore(charged: Policy, from: number | Origin): boolean | Promise<boolean> {
+    function settleInStore(charged: Policy, from: number | Origin, isInBackground: boolean): boolean | Promise<boolean> {
       const changes = correction(decision, charged, taken, used, guarded.ageOf(decision));
       // A change of 0 needs no call, and so says nothing about the store.
       if (changes === 0) return true;
-      return told(
-        guarded.call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, from), notAsked),
-      );
+      const call = isInBackground ? guarded.inBackground : guarded.call;
+      return told(call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, from), notAsked));
     }
 
     // Null when `onStoreError: "allow"` let the call through: then no tokens were taken.
@@ -74,7 +75,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
     function notAsked(): void {
       markCharged(decision, store);
       // Tokens in flight would come back late, so this settlement is made again when the store is available.
-      (policy as Policy).inFlight?.later(settle);
+      (policy as Policy).inFlight?.later(settle, store);
     }
   };
 }

@@ -98,8 +98,9 @@ export class DurableObjectStore implements AsyncStore {
     return done as boolean;
   }
 
-  async renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<void> {
-    await this.#ask("renew", [this.#part(policy, key, tokens)], { move });
+  async renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<boolean> {
+    const [isHeld] = await this.#ask("renew", [this.#part(policy, key, tokens)], { move });
+    return isHeld as boolean;
   }
 
   async block(policy: Policy, key: string, forMs: number): Promise<void> {

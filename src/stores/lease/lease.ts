@@ -197,7 +197,9 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
         return isDone;
       },
     }),
-    ...(store.renew && { renew: (policy, key, tokens, move) => store.renew?.(policy, key, tokens, move) as Promise<void> }),
+    ...(store.renew && {
+      renew: async (policy, key, tokens, move) => store.renew?.(policy, key, tokens, move) as Promise<boolean>,
+    }),
     ...(store.consumeTogether && {
       consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]>,
     }),

@@ -135,11 +135,12 @@ export class MemoryStore implements SyncStore {
     return done;
   }
 
-  renew(policy: Policy, key: string, tokens: Costs, move: Move): void {
+  renew(policy: Policy, key: string, tokens: Costs, move: Move): boolean {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    renewHeld(entry.buckets, policy, tokens, now, move);
+    const isHeld = renewHeld(entry.buckets, policy, tokens, now, move);
     this.#save(entry, now);
+    return isHeld;
   }
 
   /** A block takes the place of one bucket. */

@@ -5,7 +5,7 @@
 import { checkPostgresSetup, hintUnlogged } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import { costAt, type Costs } from "../../core/limit.js";
-import type { Decision } from "../../core/decision.js";
+import { isHeldAt, type Decision } from "../../core/decision.js";
 import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { Move, Origin } from "../../core/rules.js";
@@ -145,8 +145,9 @@ export class PostgresStore implements AsyncStore {
     return (await this.#change("a", policy, key, changes, { from })).fits;
   }
 
-  async renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<void> {
-    await this.#change("a", policy, key, 0, { from, moved: tokens, to });
+  async renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<boolean> {
+    const { now } = await this.#change("a", policy, key, 0, { from, moved: tokens, to });
+    return isHeldAt(policy, from, now);
   }
 
   /** A block lasts as long as the row: a crash of the database ends it. */

@@ -5,7 +5,7 @@
 import { checkRedisSetup } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import type { Costs } from "../../core/limit.js";
-import type { Decision } from "../../core/decision.js";
+import { isHeldAt, type Decision } from "../../core/decision.js";
 import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Move, Origin } from "../../core/rules.js";
@@ -127,8 +127,8 @@ export class RedisStore implements AsyncStore {
     return this.#change("a", this.#part(policy, key, changes, { from }));
   }
 
-  async renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<void> {
-    await this.#change("a", this.#part(policy, key, 0, { from, moved: tokens, to }));
+  renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<boolean> {
+    return this.#change("a", this.#part(policy, key, 0, { from, moved: tokens, to }));
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {
@@ -232,7 +232,10 @@ export class RedisStore implements AsyncStore {
   }
 
   #resultOf({ what, parts }: BatchedRequest, snapshots: readonly Snapshot[], start: CallStart): RequestResult | Error {
-    if (what === "a") return (snapshots[0] as Snapshot).fits;
+    if (what === "a") {
+      const [{ policy, from, moved }, { fits, now }] = [parts[0] as RedisPart, snapshots[0] as Snapshot];
+      return moved === undefined ? fits : isHeldAt(policy, from as number, now);
+    }
     if (what !== "c" && what !== "p") return undefined;
     try {
       if (parts.length === 1) return this.#decide(what, parts[0] as RedisPart, snapshots[0] as Snapshot, true, start);

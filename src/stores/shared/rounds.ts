@@ -26,7 +26,7 @@ export function adjustStep(policy: Policy, changes: Costs, from: number | Origin
 }
 
 /** The step of a store's `renew`. */
-export function renewStep(policy: Policy, tokens: Costs, move: Move): Step<void> {
+export function renewStep(policy: Policy, tokens: Costs, move: Move): Step<boolean> {
   return (records, now) => ({ answer: renewRecords(records, policy, tokens, now, move), changed: true });
 }
 

@@ -89,7 +89,7 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     return this.#change(policy, key, adjustStep(policy, changes, from));
   }
 
-  renew(policy: Policy, key: string, tokens: Costs, move: Move): void | Promise<void> {
+  renew(policy: Policy, key: string, tokens: Costs, move: Move): boolean | Promise<boolean> {
     return this.#change(policy, key, renewStep(policy, tokens, move));
   }
 

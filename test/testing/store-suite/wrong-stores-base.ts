@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, redateBlock } from "../../../src/core/records.js";
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
-import { adjust, consume, peek, renewHeld, convertStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
+import { adjust, consume, isHeldAt, peek, renewHeld, convertStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
 import { definePolicy, type AsyncStore, type Charge, type Costs, type Limit, type Move, type Origin, type Policy, type RateOptions } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard, type Guard } from "sluice/store";
@@ -86,17 +86,23 @@ export class RightStore implements AsyncStore {
     });
   }
 
-  async renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<void> {
+  async renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<boolean> {
     return this.atomically(() => {
       const now = this.now();
       const buckets = this.load(policy, key, now);
       this.move(buckets, policy, tokens, now, move);
       this.save(policy, key, buckets, now);
+      return this.isHeld(policy, move, now);
     });
   }
 
   move(buckets: Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): void {
     renewHeld(buckets, policy, tokens, now, move);
+  }
+
+  /** What a renewal answers: whether the date that it moves from is not over. */
+  isHeld(policy: Policy, { from }: Move, now: number): boolean {
+    return isHeldAt(policy, from, now);
   }
 
   async block(policy: Policy, key: string, forMs: number): Promise<void> {

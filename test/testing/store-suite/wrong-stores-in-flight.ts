@@ -4,6 +4,7 @@ import { adjust, renewHeld } from "../../../src/core/decision.js";
 import { right, wrongStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
+const OVER = "L21 · a renewal from a date that is over";
 const RENEWS = "L21 · a renewal keeps tokens longer";
 
 export const wrongInFlight: readonly WrongStore[] = [
@@ -15,6 +16,8 @@ export const wrongInFlight: readonly WrongStore[] = [
     }), "L21 · what nobody gives back"],
   ["gives no tokens in flight back", wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, changes, now) }), "L21 · of tokens in flight"],
   ["gives tokens in flight back at a credit", wrongStore({ change: (buckets, policy, changes, now, at = now) => adjust(buckets, policy, changes, now, at) }), "L6, L14, L21"],
+  ["says that a renewal after its date was made", wrongStore({ isHeld: () => true }), OVER],
+  ["says that no renewal was made", wrongStore({ isHeld: () => false }), OVER],
   ["renews nothing", wrongStore({ move() {} }), RENEWS],
   ["takes the tokens of a renewal once more", wrongStore({ move: (buckets, policy, tokens, now) => void adjust(buckets, policy, tokens, now) }), RENEWS],
   ["renews from any date", wrongStore({

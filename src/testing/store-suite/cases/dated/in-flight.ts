@@ -98,6 +98,27 @@ export const inFlightCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "L21 · a renewal from a date that is over answers false, and moves no tokens of other work",
+    cause: "`renew` does not compare the date of `move.from` with the store's clock. Return what `renewRecords` returns.",
+    needs: ["inFlight", "adjust"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const policy = parallel(trial, 2);
+      const renew = async (from: number, to: number): Promise<unknown> =>
+        trial.store().renew?.(policy, "caller", 1, { from, to });
+      const at = trial.now;
+      await trial.consume(policy, "caller");
+      trial.move(STALE_MS + STALE_MS / 8);
+      const later = trial.now;
+      await trial.consume(policy, "caller");
+      const late = await renew(at, later);
+      assert(late === false, `Expected \`renew\` to return false after the date of its tokens, got ${String(late)}`);
+      trial.move(STALE_MS / 2);
+      const timely = await renew(later, trial.now);
+      assert(timely !== false, "Expected `renew` to return true before the date of its tokens, got false");
+    },
+  },
+  {
     name: "L21 · a renewal keeps tokens longer; made twice, it keeps and frees no others",
     cause: "`renew` adds tokens at the new date that are not at the old one.",
     needs: ["inFlight", "adjust"],
