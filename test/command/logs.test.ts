@@ -76,6 +76,15 @@ describe("shapes of logs", () => {
   });
 });
 
+test("an address is one caller, however it is written", async () => {
+  const addresses = ["::ffff:203.0.113.7", "203.0.113.7", "2001:db8:1:2:aaaa::1", "2001:db8:1:2:bbbb::2", "2001:DB8:1:2:cccc::3"];
+  const log = addresses.map((address) => `${address} - - [15/Jul/2026:14:18:11 +0200] "GET /a HTTP/1.1" 200 33900 "-" "-"\n`).join("");
+  const { out } = await simulated(log, "--key", "address");
+  expect(out).toMatch(/^5 requests of 2 callers[^]*refuses 3 of 5 requests/);
+  const list = ["203.0.113.7, 10.0.0.1", "203.0.113.7:4711"].map((address) => JSON.stringify({ time: 1, address })).join("\n");
+  expect((await simulated(list, "--key", "address")).out).toMatch(/^2 requests of 1 caller[^]*Of a list of addresses the first is the caller, such as 203\.0\.113\.7\./);
+});
+
 describe("a log without an answer", () => {
   const rows = [1, 2].map((time) => JSON.stringify({ time, user: { id: 7 }, ip: "203.0.113.7" })).join("\n");
 

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { writtenAddress } from "../../http/address/written-address.js";
 import { LineReader, type LogEntry, type LogFields } from "../log/formats.js";
 import { InOrder } from "../log/in-order.js";
 import { openLog, type LogFile, type TellProgress } from "../log/lines.js";
@@ -20,6 +21,8 @@ export interface LogSummary {
   /** Lines that came more than `windowMs` after younger ones. */
   readonly late: number;
   readonly windowMs: number;
+  /** The address that was taken of the first list of addresses. */
+  readonly takenOfList?: string | undefined;
 }
 
 /** Where a log is, and how it is read. */
@@ -52,7 +55,8 @@ export async function readLog(source: LogSource, give: (entry: LogEntry) => void
   if (requests === 0 && unreadable.count > 0)
     throw new Misuse(`Expected a log with requests, got ${linesOfUnreadable(unreadable).join("\n")}`);
   const late = sources.reduce((sum, each) => sum + each.late, 0);
-  return { requests, callers: counts.callers, firstAt, lastAt, unreadable, withoutKey: counts.withoutKey, late, windowMs };
+  const { callers, withoutKey, takenOfList } = counts;
+  return { requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs, takenOfList };
 }
 
 const MOST_NAMES_SHOWN = 12;
@@ -69,23 +73,29 @@ class LineCounts {
   readonly reader: LineReader;
   readonly unreadable: UnreadableCounts;
   withoutKey = 0;
+  takenOfList: string | undefined;
   readonly #callers = new Map<string, string>();
+  readonly #isAddress: boolean;
 
   constructor(fields: LogFields, hasSeveral: boolean) {
+    this.#isAddress = fields.key === "address";
     this.reader = new LineReader(fields);
     this.unreadable = new UnreadableCounts(hasSeveral);
   }
 
   get callers(): number {
-    return this.#callers.size;
+    return new Set(this.#callers.values()).size;
   }
 
   /** The one text for a caller, so that memory grows with callers and not with requests. */
   caller(key: string): string {
     const known = this.#callers.get(key);
     if (known !== undefined) return known;
-    const own = flatText(key);
-    this.#callers.set(own, own);
+    // A limiter counts all notations of an address, and all addresses of an IPv6 network, as one caller.
+    const address = this.#isAddress ? writtenAddress(key) : undefined;
+    this.takenOfList ??= address?.taken === undefined ? undefined : flatText(address.taken);
+    const own = flatText(address?.key[1] ?? key);
+    this.#callers.set(flatText(key), own);
     return own;
   }
 }

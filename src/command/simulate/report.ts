@@ -36,6 +36,9 @@ export function linesOfLog({ log, leftOut }: Pick<Findings, "log" | "leftOut">):
     ...(requests > 1 && callers === 1
       ? ["All requests are of one caller. Behind a proxy its address is that of the proxy: use another field as --key."]
       : []),
+    ...(log.takenOfList === undefined
+      ? []
+      : [`Of a list of addresses the first is the caller, such as ${callerLabel(log.takenOfList)}.`]),
     ...lateLine(log),
     ...(leftOut.length > 0 ? [`Limits in flight are left out, because a log has no durations: ${leftOut.join(", ")}.`] : []),
     ...linesOfUnreadable(unreadable),
