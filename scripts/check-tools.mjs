@@ -80,6 +80,7 @@ function jests() {
     test("the checks are there", () => {
       const policy = { name: "api", capacity: 1, refill: { tokens: 1, everyMs: 1000 } };
       expect(() => require("sluice").createLimiter({ policy, windowMs: 1 })).toThrow("Unknown option");
+      expect(require("sluice").createLimiter({ policy }).consume("ann").allowed).toBe(true);
       expect(require("sluice").StoreError).toBe(require("sluice/store").StoreError);
     });`;
   return ["jest-26", "jest-27", "jest-28", "jest-29", "jest-30"].map((name) => ({
@@ -87,9 +88,11 @@ function jests() {
     how: "`require`",
     run() {
       write("load.test.js", test);
+      write("setup.js", /```js\n([^`]*)```/.exec(readFileSync(PAGE, "utf8").split("## Tools")[1])[1]);
       // That of this Jest, not of another one beside it.
       const testEnvironment = createRequire(join(MODULES, name, "package.json")).resolve("jest-environment-node");
-      const config = JSON.stringify({ rootDir: PROJECT, testEnvironment, transform: {} });
+      const setupFiles = /2[67]$/.test(name) ? ["<rootDir>/setup.js"] : [];
+      const config = JSON.stringify({ rootDir: PROJECT, testEnvironment, setupFiles, transform: {} });
       // Elsewhere, because Jest starts the `jest-cli` that is nearest to its folder.
       nodeIn(tmpdir(), join(MODULES, name, "bin/jest.js"), "--config", config, "--no-watchman", "--no-cache");
     },
