@@ -1,5 +1,5 @@
 /** The numbers of policies, which change while the service runs. */
-import { definePolicy, type Policy } from "sluice";
+import { definePolicy, type Key, type Policy } from "sluice";
 
 /** The numbers of one policy, as they travel between processes. */
 export interface Numbers {
@@ -7,6 +7,11 @@ export interface Numbers {
   /** So many tokens return every `everyMs` milliseconds. */
   readonly tokens: number;
   readonly everyMs: number;
+}
+
+/** The name of one caller's own numbers, such as `interactive ["user","42"]`. They win over those of the policy. */
+export function ownName(policy: string, key: Key): string {
+  return `${policy} ${JSON.stringify(typeof key === "string" ? key : key.map(String))}`;
 }
 
 /** The policies of this process, by their names. Numbers may have more members, which travel with them. */
@@ -24,12 +29,19 @@ export class LiveLimits<N extends Numbers = Numbers> {
 
   /** The names of the policies. */
   get names(): readonly string[] {
-    return [...this.#held.keys()];
+    return [...this.#defaults.keys()];
   }
 
-  /** The policy that holds now: `rateLimit({ policy: () => limits.policy("interactive"), ... })`. */
-  policy(name: string): Policy {
-    return this.#of(name).policy;
+  /** The policy that holds now, of all callers or of one: `rateLimit({ policy: (request) => limits.policy("interactive", keyOf(request)), ... })`. */
+  policy(name: string, key?: Key | null): Policy {
+    const own = key == null ? undefined : this.#held.get(ownName(name, key));
+    return (own ?? this.#of(name)).policy;
+  }
+
+  /** The policies of the callers with numbers of their own, by their keys. A module exports them for `npx sluice peek --policy`. */
+  callers(name: string): Readonly<Record<string, Policy>> {
+    const own = [...this.#held].filter(([each]) => each.startsWith(`${name} `));
+    return Object.fromEntries(own.map(([each, { policy }]) => [each.slice(name.length + 1), policy]));
   }
 
   /** The numbers that hold now. */
@@ -44,14 +56,16 @@ export class LiveLimits<N extends Numbers = Numbers> {
 
   /** Goes back to the numbers of the code, in this process. */
   unset(name: string): void {
-    this.policy(name);
-    this.set(name, this.#defaults.get(name) as N);
+    const numbers = this.#defaults.get(name);
+    this.#of(policyIn(name));
+    if (numbers === undefined) this.#held.delete(name);
+    else this.set(name, numbers);
   }
 
   /** What {@link set} would set. Call it before you tell other processes. */
   check(name: string, numbers: N): Policy {
-    this.policy(name);
-    return policyOf(name, numbers);
+    this.#of(policyIn(name));
+    return policyOf(policyIn(name), numbers);
   }
 
   /**
@@ -59,7 +73,7 @@ export class LiveLimits<N extends Numbers = Numbers> {
    * without stored ones. Another program may have stored anything: what cannot be used is reported, and changes nothing.
    */
   take(stored: ReadonlyMap<string, string>): void {
-    for (const name of this.names) if (!stored.has(name)) this.unset(name);
+    for (const name of this.#held.keys()) if (!stored.has(name)) this.unset(name);
     for (const [name, text] of stored) {
       try {
         this.set(name, JSON.parse(text) as N);
@@ -76,6 +90,11 @@ export class LiveLimits<N extends Numbers = Numbers> {
     if (held === undefined) throw new RangeError(`Expected one of the policies ${this.names.join(", ")}, got ${name}`);
     return held;
   }
+}
+
+/** The policy in a name that {@link ownName} may have made. */
+export function policyIn(name: string): string {
+  return name.replace(/ (?:"|\[).*$/s, "");
 }
 
 // The name stays, so what a caller has spent stays spent.

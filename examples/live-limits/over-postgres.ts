@@ -1,7 +1,7 @@
 /** Numbers that reach every process through Postgres: a table holds them, and a notification says that they have changed. */
 import type pg from "pg";
 import { keepReading, type Follower, type ReadingOptions } from "./keep-reading.js";
-import type { LiveLimits, Numbers } from "./live-limits.js";
+import { policyIn, type LiveLimits, type Numbers } from "./live-limits.js";
 
 /** A server that does not answer for so long has failed. */
 const ANSWER_MS = 5_000;
@@ -78,7 +78,7 @@ export async function followPostgres<N extends Numbers>(limits: LiveLimits<N>, p
       limits.set(policy, numbers); // here at once, before the notification
     },
     async unset(policy) {
-      limits.policy(policy);
+      limits.policy(policyIn(policy));
       await change(`DELETE FROM ${table} WHERE name = $1`, [policy]);
       limits.unset(policy);
     },

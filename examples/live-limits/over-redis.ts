@@ -1,7 +1,7 @@
 /** Numbers that reach every process through Redis: a hash holds them, and a message says that they have changed. */
 import type { Redis } from "ioredis";
 import { keepReading, type Follower, type ReadingOptions } from "./keep-reading.js";
-import type { LiveLimits, Numbers } from "./live-limits.js";
+import { policyIn, type LiveLimits, type Numbers } from "./live-limits.js";
 
 /**
  * Reads the numbers now, after each change and reconnect, and each minute. Resolves when the first ones hold. Without
@@ -29,7 +29,7 @@ export async function followRedis<N extends Numbers>(limits: LiveLimits<N>, redi
       limits.set(policy, numbers); // here at once, before the message
     },
     async unset(policy) {
-      limits.policy(policy);
+      limits.policy(policyIn(policy));
       await done(redis.multi().hdel(name, policy).publish(name, policy).exec());
       limits.unset(policy);
     },

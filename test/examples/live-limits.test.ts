@@ -7,7 +7,7 @@ import type { Decision } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Controls, type Control } from "../../examples/admin/controls.js";
 import { keepReading, type Follower } from "../../examples/live-limits/keep-reading.js";
-import { LiveLimits, type Numbers } from "../../examples/live-limits/live-limits.js";
+import { LiveLimits, ownName, type Numbers } from "../../examples/live-limits/live-limits.js";
 import { followPostgres } from "../../examples/live-limits/over-postgres.js";
 import { followRedis } from "../../examples/live-limits/over-redis.js";
 import { freePort } from "../helpers/free-port.js";
@@ -38,6 +38,23 @@ test("stored numbers win over those of the code, and leave with their row", () =
   limits.take(new Map());
   expect(limits.numbers("interactive")).toEqual(DEFAULTS.interactive);
   vi.restoreAllMocks();
+});
+
+test("one caller's own numbers win over the policy's, under the policy's name, and leave with their row", () => {
+  const limits = new LiveLimits(DEFAULTS);
+  const [ann, bob] = [["user", "42"], "ann"] as const;
+  const row = (capacity: number): string => JSON.stringify({ capacity, tokens: 1, everyMs: 1_000 });
+  limits.take(new Map([[ownName("interactive", ann), row(100)], [ownName("interactive", bob), row(50)], ["interactive", row(20)]]));
+  expect([limits.policy("interactive", ["user", 42]), limits.policy("interactive", "ann"), limits.policy("interactive", ["user", "43"]), limits.policy("interactive", null)].map((policy) => [policy.name, policy.maxCost]))
+    .toEqual([["interactive", 100], ["interactive", 50], ["interactive", 20], ["interactive", 20]]);
+  expect(Object.keys(limits.callers("interactive"))).toEqual(['["user","42"]', '"ann"']);
+  expect(limits.names).toEqual(["interactive"]);
+  expect(() => limits.set(ownName("interactive", ann), { capacity: 0, tokens: 1, everyMs: 1 })).toThrow("Expected ");
+  expect(() => limits.set(ownName("other", ann), DEFAULTS.interactive)).toThrow("Expected one of the policies interactive, got other");
+  limits.take(new Map([[ownName("interactive", bob), row(50)]]));
+  expect([limits.policy("interactive", ann).maxCost, limits.policy("interactive", bob).maxCost]).toEqual([10, 50]);
+  limits.unset(ownName("interactive", bob));
+  expect(limits.policy("interactive", bob).maxCost).toBe(10);
 });
 
 describe("reading", () => {
@@ -140,6 +157,19 @@ describeWith("redis", "with Redis", () => {
         // 8 are spent of 5: the caller waits until 4 have come back.
         expect(await ask(0, 1)).toMatchObject({ allowed: false, remaining: 0 });
         expect(own.policy("interactive").maxCost).toBe(5);
+      });
+
+      test("one caller's limit is raised and taken back, in all processes that follow", async () => {
+        const other = new Controls(DEFAULTS);
+        const second = way === "Redis" ? await followRedis(other, redis, name) : await followPostgres(other, pool, name);
+        const key = ["user", 42] as const;
+        await follower.set(ownName("interactive", key), { capacity: 100, tokens: 1, everyMs: 3_600_000 });
+        expect(own.policy("interactive", key).maxCost).toBe(100); // here at once
+        await vi.waitFor(() => expect(other.policy("interactive", ["user", "42"]).maxCost).toBe(100), SOON);
+        expect([other.policy("interactive", ["user", "43"]).maxCost, other.list().length]).toEqual([10, 1]);
+        await second.unset(ownName("interactive", key));
+        await vi.waitFor(() => expect(own.policy("interactive", key).maxCost).toBe(10), SOON);
+        second.close();
       });
 
       test("a policy goes on trial in all processes, and back to the numbers of the code", async () => {
