@@ -6,33 +6,34 @@ import { build } from "esbuild";
 
 // Open goals: an adapter 15,200, createLimiter 8,200, with RedisStore 21,200. Quotas cost code that does not use them
 // 280 bytes in createLimiter and in an adapter, and 570 with RedisStore; the goal is 100. Limits in flight cost it 590,
-// 1,150 and 800; the goals are 200 and 300.
+// 1,150 and 800; the goals are 200 and 300. What happens to tokens between the calls (turns, the end of work, keys of
+// settlements) cost createLimiter 330 more, and an adapter 400.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 28_250,
-  "./store": 13_100,
-  "./node": 19_100,
-  "./express": 18_950,
-  "./fastify": 20_500,
-  "./hono": 19_750,
-  "./web": 18_750,
-  "./redis": 18_500,
-  "./postgres": 20_250,
-  "./lease": 7_150,
-  "./durable-object": 18_000, // 5,900 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 17_850,
+  ".": 29_850,
+  "./store": 13_600,
+  "./node": 19_550,
+  "./express": 19_400,
+  "./fastify": 20_950,
+  "./hono": 20_200,
+  "./web": 19_200,
+  "./redis": 19_100,
+  "./postgres": 21_300,
+  "./lease": 7_200,
+  "./durable-object": 19_500, // 5,900 of it are calendars and limits in flight: the object gets policies as text
+  "./http": 18_250,
   "./client": 9_050,
-  "./client/traffic": 6_550,
-  "./testing": 79_800, // never in production
-  "createLimiter only": 10_550,
-  "rateLimit of express only": 18_850,
-  "createLimiter and RedisStore": 24_700,
+  "./client/traffic": 6_700,
+  "./testing": 85_300, // never in production
+  "createLimiter only": 10_900,
+  "rateLimit of express only": 19_300,
+  "createLimiter and RedisStore": 25_500,
   "createFetch only": 6_600, // 300 of it copy a call; goal 7,000
-  "createWaiter beside createLimiter": 6_050,
-  "TokenBucket only": 3_650,
-  "quotas beside createLimiter": 2_550, // 360 of it are the part of the script for Redis; goal 900 without it
+  "createWaiter beside createLimiter": 6_150,
+  "TokenBucket only": 3_750,
+  "quotas beside createLimiter": 2_650, // 360 of it are the part of the script for Redis; goal 900 without it
   "parseRetryAfter only": 750,
-  "createLimiter only, by CommonJS": 42_900, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 44_000, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */
