@@ -47,11 +47,12 @@ export class FileStore implements SyncStore {
     return done;
   }
 
-  renew(policy: Policy, key: string, tokens: Costs, move: Move): void {
+  renew(policy: Policy, key: string, tokens: Costs, move: Move): boolean {
     const now = readClock(this.clock);
     const records = this.#read(policy, key);
-    renewRecords(records, policy, tokens, now, move);
+    const isHeld = renewRecords(records, policy, tokens, now, move);
     this.#write(policy, key, records, now);
+    return isHeld;
   }
 
   block(policy: Policy, key: string, forMs: number): void {

@@ -65,6 +65,7 @@ describe("no store can hang the suite: a case fails, and names the method and th
     for (const [name, run] of cases) await run().then(() => passed.push(name), () => undefined);
     expect(passed).toEqual([
       "clock · without the option, `clock` names the clock that the store reads, and that clock moves",
+      "L12 · `guard` of the store is what the function `guard` returns, or missing in a store that answers at once",
       "L12 · `timeoutMs`, `breaker` and `sharedBy` of the factory's setup are those of the store's guard",
       "L20 · the store names the kinds of limits that it keeps",
       "L21 · the store names the kind of limits in flight, and has `renew` and `adjust`",

@@ -4,7 +4,7 @@ import { adjust, renewHeld } from "../../../src/core/decision.js";
 import { right, wrongStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
-const OVER = "L21 · a renewal from a date that is over";
+const OVER = "L21 · `renew` returns false";
 const RENEWS = "L21 · a renewal keeps tokens longer";
 
 export const wrongInFlight: readonly WrongStore[] = [

@@ -70,7 +70,7 @@ export const endOfWorkCases: readonly AdapterCase[] = [
   {
     name: "L21 · no socket: an upgraded connection holds its token in flight until it closes",
     cause:
-      "The adapter waits for `close` of the response. A response that express-ws makes has no socket, and emits no event. " +
+      "The adapter waits for `close` of the response. A response made for a WebSocket may have no socket, and emits no event. " +
       "Listen to the connection of the request, too.",
     needs: "upgrades",
     async run(start) {

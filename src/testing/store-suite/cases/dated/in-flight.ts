@@ -98,7 +98,7 @@ export const inFlightCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "L21 · a renewal from a date that is over answers false, and moves no tokens of other work",
+    name: "L21 · `renew` returns false when the date that it moves from is over, and not before",
     cause: "`renew` does not compare the date of `move.from` with the store's clock. Return what `renewRecords` returns.",
     needs: ["inFlight", "adjust"],
     async run(trial) {
