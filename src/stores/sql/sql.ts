@@ -226,8 +226,10 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     const before = this.#sweepBefore;
     this.#sweepBefore = null;
     if (before === null || this.#database.sweep === undefined) return;
+    // The clock may have stepped back since: then rows that are kept now would be among them.
+    const latest = typeof this.clock === "function" ? readClock(this.clock) - SWEEP_AFTER_MS : before;
     try {
-      yield ["sweep", this.#database.sweep(before)];
+      yield ["sweep", this.#database.sweep(Math.min(before, latest))];
     } catch (error) {
       if (!this.#isConflict(error)) throw error; // otherwise the next sweep does it
     }
