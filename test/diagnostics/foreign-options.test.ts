@@ -6,7 +6,7 @@ import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DOCS } from "../../src/warnings/docs.js";
 import { replacementOf } from "../../src/diagnostics/moving/foreign-options.js";
 
@@ -184,6 +184,16 @@ describe("a queue of jobs has the caller's own numbers", () => {
 });
 
 describe("a replacement has a name of its own", () => {
+  // The names of this process, of which at most 1,000 are kept: other files may have made as many.
+  const names = Symbol.for("sluice.1.policyNames");
+  const all = globalThis as unknown as Record<symbol, unknown>;
+  let before: unknown;
+  beforeEach(() => {
+    before = all[names];
+    all[names] = new Set<string>();
+  });
+  afterEach(() => void (all[names] = before));
+
   const nameIn = (old: object): string => {
     try {
       createLimiter(old as never);
