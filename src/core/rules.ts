@@ -165,7 +165,7 @@ export interface HeldWork {
   readonly decision: HeldDecision;
   /** Says whether its tokens may be renewed now, and hears that they have come back. */
   readonly life?: { isWanted(staleAfterMs: number): boolean; lapsed(): void } | undefined;
-  /** Makes a call to the store that nobody asked for: see `inBackground` of the store's guard. */
+  /** Makes a call that the library makes by itself: see `inBackground` of the store's guard. */
   call<T>(send: () => T | Promise<T>): T | Promise<T>;
 }
 

@@ -24,7 +24,7 @@ interface Held {
 // All copies of this package share it.
 let held: WeakMap<object, Held> | undefined;
 
-/** The connection of a request. Undefined if it tells nobody when it closes, such as that of a serverless platform. */
+/** The connection of a request. Undefined if it emits no `close`, such as that of a serverless platform. */
 export function connectionOf({ stream, socket }: Connected): Closable | undefined {
   const connection = stream ?? socket ?? undefined;
   return typeof connection?.on === "function" && typeof connection.removeListener === "function" ? connection : undefined;

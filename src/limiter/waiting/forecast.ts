@@ -125,8 +125,8 @@ export function forecastAfter(parts: Parts, wants: readonly Want[], returned: To
  *
  * The result is never too late, unless other callers return tokens. It can be too early by less than 1 ms for each
  * earlier caller. Of a quota it is the renewal that brings the last of the tokens: too early where the callers leave
- * some of a period, because their costs do not fit, and beyond 100 renewals. Tokens in flight are left out, because
- * nobody knows when work is done.
+ * some of a period, because their costs do not fit, and beyond 100 renewals. Tokens in flight are left out, because the
+ * end of work is unknown.
  */
 export function expectedAt(forecast: Forecast, wants: readonly Want[], wanted: Tokens): number {
   return latestOf(forecast, wants, wanted, false);

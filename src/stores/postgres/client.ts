@@ -50,8 +50,8 @@ function asText(value: unknown): string | null {
 }
 
 /**
- * The error of a client of `pg` on which nobody called `connect()`: its statements wait forever. Undefined for pools,
- * for connected clients and for others.
+ * The error of a client of `pg` without a call of `connect()`: its statements wait forever. Undefined for pools, for
+ * connected clients and for others.
  */
 export function notConnected(client: object): TypeError | undefined {
   const { _connecting, _connected } = client as { readonly _connecting?: unknown; readonly _connected?: unknown };
