@@ -152,7 +152,9 @@ describeWith("chromium", "the live page", () => {
   });
 
   test("a burst plays at load, and the state is true when the bucket has refilled", async () => {
-    const moving = await open(server, { reducedMotion: "no-preference" });
+    const fresh = await ExampleServer.start(); // its bucket is full, whatever other tests took
+    onTestFinished(() => fresh.kill());
+    const moving = await open(fresh, { reducedMotion: "no-preference" });
     await sent("You", 15, moving);
     expect((await counts("You", moving))[1]).toBeGreaterThanOrEqual(5);
     await moving.waitForFunction(() => document.querySelector("#state")?.textContent?.startsWith("Ready: "));
