@@ -34,6 +34,13 @@ export function shareOfText(text: string): number {
   return Number(number) / 100;
 }
 
+/** Reads how many bits of an IPv6 address make a caller. */
+export function prefixOfText(text: string): number {
+  const bits = /^\d\d$/.test(text) ? Number(text) : 0;
+  if (bits >= 32 && bits <= 64) return bits;
+  throw new Misuse(`Expected --ipv6-prefix to be a whole number from 32 to 64, as in the gate's addressKey, got ${text}`);
+}
+
 function wholeIn(digits = ""): number {
   return Number(digits.replaceAll("_", ""));
 }

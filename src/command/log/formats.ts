@@ -1,5 +1,6 @@
 import { instantOf, instantOfCommon } from "./instant.js";
 import { Misuse } from "../misuse.js";
+import { addressFieldOf, AddressFinder, addressTextOf } from "./address-field.js";
 import { contentsOf, logfmtOf, withoutPrefixes } from "./envelopes.js";
 import { collectNames, namedField, valueAt, type NamedField } from "./names.js";
 
@@ -53,9 +54,11 @@ export class LineReader {
   #hasCommon = false;
   /** The names in lines without a caller. */
   readonly names = new Set<string>();
+  /** Where the addresses are in lines with named members. */
+  readonly addresses = new AddressFinder();
 
   constructor(fields: LogFields) {
-    this.#readJson = jsonReader(fields, (text) => this.#readCommon(text), this.names);
+    this.#readJson = jsonReader(fields, (text) => this.#readCommon(text), this.names, this.addresses);
     this.#readCommon = this.#commonReader(fields);
   }
 
@@ -112,7 +115,7 @@ export class LineReader {
 }
 
 function commonReader({ key, costs }: LogFields): ReadEntry {
-  const keyOf = commonField(key, "--key");
+  const keyOf = commonField(addressFieldOf(key)?.field ?? key, "--key");
   const costFields = costs.map(costField).map((cost) => ({ ...cost, valueOf: commonField(cost.field, "--cost") }));
   let [lastTime, lastAt] = ["", NaN];
   return (line) => {
@@ -146,8 +149,12 @@ function commonField(field: string, option: string): (found: RegExpExecArray) =>
 /** Envelopes in envelopes, at most. */
 const DEEPEST_ENVELOPE = 4;
 
-function jsonReader({ key, time, costs }: LogFields, readCommon: ReadEntry, names: Set<string>): ReadRecord {
-  const keyField = namedField(key);
+function jsonReader(
+  { key, time, costs }: LogFields, readCommon: ReadEntry, names: Set<string>, addresses: AddressFinder,
+): ReadRecord {
+  const address = addressFieldOf(key);
+  const keyField = namedField(address?.field ?? key);
+  const textOf = address === null ? keyTextOf : addressTextOf;
   const costFields = costs.map(costField);
   const timeFields = (time === undefined ? TIMES : [time]).map(namedField);
   const timePlace = ` at ${time ?? `any of ${TIMES.join(", ")}`}`;
@@ -158,11 +165,13 @@ function jsonReader({ key, time, costs }: LogFields, readCommon: ReadEntry, name
       if (!Number.isNaN(at)) break;
     }
     if (Number.isNaN(at) && time === undefined) at = instantOf(outerTime);
-    const caller = keyTextOf(valueAt(given, keyField.path));
+    let caller = textOf(valueAt(given, keyField.path));
     if (caller === "" && depth < DEEPEST_ENVELOPE) {
       const inner = ofEnvelope(given, Number.isNaN(at) ? outerTime : at, depth + 1);
       if (inner !== undefined) return inner;
     }
+    // After the envelope, because a log shipper may write its own address.
+    if (caller === "" && address !== null && address.field === undefined) caller = addresses.find(given);
     if (caller === "") collectNames(given, names);
     return entryOf(at, timePlace, caller, costFields, ({ path }) => Number(valueAt(given, path) ?? NaN));
   };

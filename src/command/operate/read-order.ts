@@ -2,7 +2,7 @@ import { parseArgs, type ParseArgsConfig } from "node:util";
 import type { Cost } from "../../core/cost.js";
 import type { Key, KeyPart } from "../../core/key.js";
 import { Misuse } from "../misuse.js";
-import { durationOfText } from "../policy-text.js";
+import { durationOfText, prefixOfText } from "../policy-text.js";
 import { addressInKey, tupleHint } from "./typed-key.js";
 
 /** What an operator may do. */
@@ -78,12 +78,6 @@ function keyOfText(text: string): Key {
   } catch {
     return text;
   }
-}
-
-function prefixOfText(text: string): number {
-  const bits = /^\d\d$/.test(text) ? Number(text) : 0;
-  if (bits >= 32 && bits <= 64) return bits;
-  throw new Misuse(`Expected --ipv6-prefix to be a whole number from 32 to 64, as in the gate's addressKey, got ${text}`);
 }
 
 /** Reads `"10"`, or `"requests=1,tokens=500"` for the limits of these names. */

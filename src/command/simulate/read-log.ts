@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { writtenAddress } from "../../http/address/written-address.js";
+import { addressFieldOf } from "../log/address-field.js";
 import { LineReader, type LogEntry, type LogFields } from "../log/formats.js";
 import { InOrder } from "../log/in-order.js";
 import { openLog, type LogFile, type TellProgress } from "../log/lines.js";
@@ -23,6 +24,8 @@ export interface LogSummary {
   readonly windowMs: number;
   /** The address that was taken of the first list of addresses. */
   readonly takenOfList?: string | undefined;
+  /** The member of a line in which the addresses were found, for `--key address`. */
+  readonly addressField?: string | undefined;
 }
 
 /** Where a log is, and how it is read. */
@@ -31,6 +34,8 @@ export interface LogSource {
   readonly stdin: Readable;
   readonly fields: LogFields;
   readonly windowMs: number;
+  /** How many bits of an IPv6 address make a caller. */
+  readonly ipv6Prefix: number;
 }
 
 /**
@@ -38,9 +43,9 @@ export interface LogSource {
  * lines can be read.
  */
 export async function readLog(source: LogSource, give: (entry: LogEntry) => void, tell?: TellProgress): Promise<LogSummary> {
-  const { files, stdin, fields, windowMs } = source;
+  const { files, stdin, fields, windowMs, ipv6Prefix } = source;
   let [requests, firstAt, lastAt] = [0, 0, 0];
-  const counts = new LineCounts(fields, files.length > 1);
+  const counts = new LineCounts(fields, files.length > 1, ipv6Prefix);
   const opened = await openLog(files, stdin, tell);
   const sources = opened.map((file) => new OrderedFile(file, windowMs, counts));
   await mergeByTime(sources, (entry) => {
@@ -56,14 +61,16 @@ export async function readLog(source: LogSource, give: (entry: LogEntry) => void
     throw new Misuse(`Expected a log with requests, got ${linesOfUnreadable(unreadable).join("\n")}`);
   const late = sources.reduce((sum, each) => sum + each.late, 0);
   const { callers, withoutKey, takenOfList } = counts;
-  return { requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs, takenOfList };
+  const addressField = counts.reader.addresses.field;
+  return { requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs, takenOfList, addressField };
 }
 
 const MOST_NAMES_SHOWN = 12;
 
 function noCaller(key: string, { withoutKey, reader }: LineCounts): Misuse {
   const names = nearestFirst(reader.names, key).slice(0, MOST_NAMES_SHOWN);
-  const cure = names.length === 0 ? "Use another field" : `The lines have: ${names.join(", ")}`;
+  const have = key === "address" ? "Write --key address= with one of" : "The lines have:";
+  const cure = names.length === 0 ? "Use another field" : `${have} ${names.join(", ")}`;
   const read = `${counted(withoutKey, "request")}, none with a caller there`;
   return new Misuse(printable(`Expected --key to be a field with a caller, got ${key}: ${read}. ${cure}`));
 }
@@ -76,9 +83,11 @@ class LineCounts {
   takenOfList: string | undefined;
   readonly #callers = new Map<string, string>();
   readonly #isAddress: boolean;
+  readonly #ipv6Prefix: number;
 
-  constructor(fields: LogFields, hasSeveral: boolean) {
-    this.#isAddress = fields.key === "address";
+  constructor(fields: LogFields, hasSeveral: boolean, ipv6Prefix: number) {
+    this.#isAddress = addressFieldOf(fields.key) !== null;
+    this.#ipv6Prefix = ipv6Prefix;
     this.reader = new LineReader(fields);
     this.unreadable = new UnreadableCounts(hasSeveral);
   }
@@ -92,7 +101,7 @@ class LineCounts {
     const known = this.#callers.get(key);
     if (known !== undefined) return known;
     // A limiter counts all notations of an address, and all addresses of an IPv6 network, as one caller.
-    const address = this.#isAddress ? writtenAddress(key) : undefined;
+    const address = this.#isAddress ? writtenAddress(key, this.#ipv6Prefix) : undefined;
     this.takenOfList ??= address?.taken === undefined ? undefined : flatText(address.taken);
     const own = flatText(address?.key[1] ?? key);
     this.#callers.set(flatText(key), own);

@@ -1,5 +1,5 @@
 import type { Refill } from "../../core/limit.js";
-import { bars, callerLabel, counted, duration, grouped, percent, limitsText, rateText, table } from "../text.js";
+import { bars, callerLabel, counted, duration, grouped, percent, limitsText, printable, rateText, table } from "../text.js";
 import type { LogSummary } from "./read-log.js";
 import type { Effect, Recommendation } from "./recommend.js";
 import type { ReplayResult } from "./replay.js";
@@ -36,6 +36,7 @@ export function linesOfLog({ log, leftOut }: Pick<Findings, "log" | "leftOut">):
     ...(requests > 1 && callers === 1
       ? ["All requests are of one caller. Behind a proxy its address is that of the proxy: use another field as --key."]
       : []),
+    ...(log.addressField === undefined ? [] : [`The addresses are those of ${printable(log.addressField)}.`]),
     ...(log.takenOfList === undefined
       ? []
       : [`Of a list of addresses the first is the caller, such as ${callerLabel(log.takenOfList)}.`]),

@@ -4,7 +4,8 @@ import { parseArgs, type ParseArgsConfig } from "node:util";
 import type { CommandIo } from "../io.js";
 import { thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
-import { durationOfText, policyOfText, shareOfText } from "../policy-text.js";
+import { addressFieldOf } from "../log/address-field.js";
+import { durationOfText, policyOfText, prefixOfText, shareOfText } from "../policy-text.js";
 import { progressBar } from "../progress.js";
 import { checkCostNames, costFieldsOf } from "./cost-fields.js";
 import { reportHtml } from "./html.js";
@@ -22,7 +23,9 @@ Replays a log by a policy, and says who would have been refused.
   <log>                 a file, also compressed with gzip, or - for the standard input:
                         the common or combined log format (nginx, Apache), JSON lines or logfmt,
                         also as Docker, Kubernetes, Loki or syslog pass them on
-  --key <field>         who the caller is: address or user; in JSON a path such as user.id
+  --key <field>         who the caller is: address or user; in JSON a path such as user.id. For address the
+                        member with the address is found by its name; address=peer names another one
+  --ipv6-prefix 56      for addresses, if your gate passes this prefix to addressKey
   --policy "30, 5/s"    capacity, and the tokens that return in a time (s, min, h, d, 10s). May be repeated
   --policies <file>     a module that exports policies or limiters, such as limits.mjs
   --recommend 0.1%      the smallest capacity for each rate that refuses at most this share
@@ -45,6 +48,7 @@ const OPTIONS = {
   window: { type: "string" },
   json: { type: "boolean" },
   html: { type: "string" },
+  "ipv6-prefix": { type: "string" },
 } as const satisfies ParseArgsConfig["options"];
 
 /** `npx sluice simulate`: prints what policies would have done to the callers of a log. */
@@ -53,6 +57,11 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
   if (positionals.length === 0) throw new Misuse(`Expected a log, such as access.log, got none\n\n${SIMULATE_HELP}`);
   if (values.key === undefined)
     throw new Misuse("Expected --key, such as --key address, or --key user.id for JSON lines, got none");
+  const prefix = values["ipv6-prefix"];
+  if (prefix !== undefined && addressFieldOf(values.key) === null) {
+    const cure = `For addresses write --key address=${values.key}`;
+    throw new Misuse(`Expected no --ipv6-prefix: --key ${values.key} is no address. ${cure}`);
+  }
   const fields = costFieldsOf(values.cost ?? []);
   const { replayed, leftOut } = await policiesIn(values);
   const share = values.recommend === undefined ? null : shareOfText(values.recommend);
@@ -70,6 +79,7 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
     stdin: io.stdin,
     fields: { key: values.key, time: values.time, costs: fields.fields },
     windowMs: durationOfText(values.window ?? "10s"),
+    ipv6Prefix: prefixOfText(prefix ?? "64"),
   };
   const log = await readWithBar(source, replays, traffic, io);
   const advice = traffic === null || share === null ? null : { share, rows: recommend(traffic, share, fields.forAll) };

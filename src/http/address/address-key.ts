@@ -27,7 +27,7 @@ const HEXADECIMAL = /^[\da-f]{1,4}$/i;
  * An IPv4 address is kept whole: `["address", "192.0.2.7"]`. An IPv6 address is cut to its network,
  * `["address", "2001:db8:1:2::/64"]`, because one customer has at least 2^64 addresses. Some IPv6 addresses contain the
  * caller's IPv4 address, and give the key of that. These are IPv4-mapped, IPv4-translated, NAT64 (`64:ff9b::/96` and
- * `64:ff9b:1::/48`), 6to4 and Teredo. The port, the brackets and the zone are dropped.
+ * `64:ff9b:1::/48`), 6to4 and Teredo. The port, the brackets, the zone, and blanks around the address are dropped.
  *
  * Returns undefined for all other input, such as `undefined`, `"unknown"`, a list, or `"010.0.0.1"`. The caller is then
  * unidentified: see the option `unidentified`. Throws a TypeError or RangeError for a wrong option.
@@ -42,9 +42,11 @@ const HEXADECIMAL = /^[\da-f]{1,4}$/i;
 export function addressKey(address: string | null | undefined, options?: AddressKeyOptions): AddressKey | undefined {
   const prefix = options === undefined ? 64 : prefixOf(options);
   if (typeof address !== "string" || address.length > MAX_LENGTH) return undefined;
-  const [, inBrackets, beforePort, port = 0] = WITH_PORT.exec(address) ?? [];
+  // A header split at its commas has blanks. They name no other address, so no caller gains a bucket.
+  const text = address.trim();
+  const [, inBrackets, beforePort, port = 0] = WITH_PORT.exec(text) ?? [];
   if (Number(port) > 65_535) return undefined;
-  const bare = inBrackets ?? beforePort ?? address;
+  const bare = inBrackets ?? beforePort ?? text;
   const ipv6 = IPV6.exec(bare)?.[1];
   const name = ipv6 === undefined ? bytesOf(bare)?.join(".") : networkOf(ipv6, prefix);
   return name === undefined ? undefined : ["address", name];
