@@ -1,7 +1,7 @@
 // Lines of a log in the order of their times, however they come.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { LogEntry } from "../../src/command/log/formats.js";
+import type { LogEntry } from "../../src/command/log/entry.js";
 import { InOrder } from "../../src/command/log/in-order.js";
 
 function sorted(times: readonly number[], windowMs: number): { given: LogEntry[]; late: number } {

@@ -1,4 +1,4 @@
-import type { LogEntry } from "./formats.js";
+import type { LogEntry } from "./entry.js";
 
 const FAR_MS = 86_400_000;
 const MOST_AHEAD = 1_000;

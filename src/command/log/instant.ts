@@ -1,7 +1,19 @@
-const MONTH_NAMES = "JanFebMarAprMayJunJulAugSepOctNovDec";
-const COMMON_TIME = /^(\d{2})\/(\w{3})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})$/;
-// ISO 8601: a space instead of the T, a comma as the decimal sign, and zones as +02, +0200 and +02:00.
-const ISO_TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?) ?(?:(Z)|([+-]\d{2})(?::?(\d{2}))?)?$/i;
+/** The names of the months, three letters each. */
+const MONTH_NAMES = "janfebmaraprmayjunjulaugsepoctnovdec";
+// Each is a date, a time of day, a fraction of the second, and a zone. Without a zone it is UTC.
+const CLOCK = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?`;
+const ZONE = String.raw`(?: ?(Z|GMT|UTC|[+-]\d{2}(?::?\d{2})?))?`;
+const WEEKDAY = String.raw`(?:[a-z]{3},? )?`;
+// The common log format, and HAProxy: 10/Oct/2026:13:55:36 -0700, 06/Feb/2026:12:14:14.655
+const COMMON_TIME = new RegExp(`^(\\d{2})/([a-z]{3})/(\\d{4}):${CLOCK}${ZONE}$`, "i");
+// ISO 8601: a space instead of the T, a comma as the decimal sign, and zones as +02, +0200 and +02:00. Go and gin write
+// slashes, and gin a minus sign between date and time.
+const ISO_TIME = new RegExp(`^(\\d{4})([-/])(\\d{2})\\2(\\d{2})(?:[T ]| - )${CLOCK}${ZONE}$`, "i");
+// HTTP dates: Fri, 05 Mar 2027 20:33:53 GMT
+const HTTP_TIME = new RegExp(`^${WEEKDAY}(\\d{1,2})[ -]([a-z]{3})[ -](\\d{4}) ${CLOCK}${ZONE}$`, "i");
+// The ctime of C: Fri Mar 5 20:33:53 2027
+const C_TIME = new RegExp(`^${WEEKDAY}([a-z]{3}) +(\\d{1,2}) ${CLOCK} (\\d{4})$`, "i");
+
 // Seconds have at most 11 digits until the year 5138; milliseconds have had 12 since 1973.
 const SECONDS_BELOW = 100_000_000_000;
 // The year 5138 in each unit. Before 1973 a number of one unit looks like a later one of the larger unit.
@@ -10,42 +22,63 @@ const MICROSECONDS_BELOW = 100_000_000_000_000_000;
 const NANOSECONDS_BELOW = 100_000_000_000_000_000_000;
 
 /**
- * Reads the time of the common log format, `10/Oct/2026:13:55:36 -0700`, in milliseconds since 1970. NaN for any other.
- */
-export function instantOfCommon(text: string): number {
-  const found = COMMON_TIME.exec(text);
-  if (found === null) return NaN;
-  const [, day, month, year, hour, minute, second, sign, zoneHours, zoneMinutes] = found;
-  const at = MONTH_NAMES.indexOf(month as string);
-  if (at % 3 !== 0) return NaN;
-  if (!isPossible([Number(year), at / 3, Number(day)], [Number(hour), Number(minute), Number(second)])) return NaN;
-  const utc = Date.UTC(Number(year), at / 3, Number(day), Number(hour), Number(minute), Number(second));
-  const aheadMs = (Number(zoneHours) * 60 + Number(zoneMinutes)) * 60_000;
-  return sign === "+" ? utc - aheadMs : utc + aheadMs;
-}
-
-/**
- * Reads a time in milliseconds since 1970: s, ms, µs or ns as a number or as digits, ISO 8601, or the time of the
- * common log format. NaN for anything else.
+ * Reads a time in milliseconds since 1970: s, ms, µs or ns as a number or as digits, ISO 8601, the time of the common
+ * log format, of HTTP, or of C. NaN for anything else, and for a time that no calendar has.
  */
 export function instantOf(value: unknown): number {
   const number =
-    typeof value === "number" ? value : typeof value === "string" && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : NaN;
+    typeof value === "number" ? value : typeof value === "string" && /^\d{1,20}(?:\.\d{1,9})?$/.test(value) ? Number(value) : NaN;
   if (number >= 0) return Math.floor(millisecondsOf(number));
-  if (typeof value !== "string") return NaN;
-  const common = instantOfCommon(value);
-  return Number.isNaN(common) ? instantOfIso(value) : common;
+  return typeof value === "string" ? instantOfText(value) : NaN;
 }
 
-// Only ISO 8601: Date.parse would read almost any text, in the zone of this machine.
-function instantOfIso(text: string): number {
-  const found = ISO_TIME.exec(text);
-  if (found === null) return NaN;
-  const [, day = "", time = "", , hours, minutes = "00"] = found;
-  const [year, month, date] = day.split("-").map(Number) as [number, number, number];
-  const [hour, minute, second = 0] = time.replace(",", ".").split(":").map(Number) as [number, number, number?];
-  if (!isPossible([year, month - 1, date], [hour, minute, second])) return NaN;
-  return Date.parse(`${day}T${time.replace(",", ".")}${hours === undefined ? "Z" : `${hours}:${minutes}`}`);
+// Only these: Date.parse would read almost any text, in the zone of this machine.
+function instantOfText(text: string): number {
+  if (text.length > 60) return NaN;
+  let found = COMMON_TIME.exec(text) ?? HTTP_TIME.exec(text);
+  if (found !== null) {
+    const [, day, month, year, hour, minute, second, fraction, zone] = found;
+    return instantOfParts({ year, month, day, hour, minute, second, fraction, zone });
+  }
+  found = ISO_TIME.exec(text);
+  if (found !== null) {
+    const [, year, , month, day, hour, minute, second, fraction, zone] = found;
+    return instantOfParts({ year, month, day, hour, minute, second, fraction, zone });
+  }
+  const [, month, day, hour, minute, second, fraction, year] = C_TIME.exec(text) ?? [];
+  return instantOfParts({ year, month, day, hour, minute, second, fraction, zone: undefined });
+}
+
+/** The parts of a time as a log writes them. A month is a number or a name. */
+export type TimeParts = Readonly<
+  Record<"year" | "month" | "day" | "hour" | "minute" | "second" | "fraction" | "zone", string | undefined>
+>;
+
+/** Reads the parts of a time in milliseconds since 1970. NaN for a time that no calendar has. */
+export function instantOfParts({ year, month = "", day, hour = "0", minute = "0", second = "0", fraction = "", zone }: TimeParts): number {
+  const at = monthOf(month);
+  const [years, days, hours, minutes, seconds] = [year, day, hour, minute, second].map(Number) as Five;
+  const daysOfMonth = new Date(Date.UTC(years, at + 1, 0)).getUTCDate();
+  // Date would read 31 February as 3 March. A minute may have 61 seconds.
+  const isPossible = at >= 0 && at < 12 && days >= 1 && days <= daysOfMonth && hours < 24 && minutes < 60 && seconds < 61;
+  if (!isPossible) return NaN;
+  const ms = Number(fraction.slice(0, 3).padEnd(3, "0"));
+  return Date.UTC(years, at, days, hours, minutes, seconds, ms) - zoneMs(zone);
+}
+
+type Five = [number, number, number, number, number];
+
+function monthOf(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text) - 1;
+  const at = MONTH_NAMES.indexOf(text.slice(0, 3).toLowerCase());
+  return text.length >= 3 && at % 3 === 0 ? at / 3 : NaN;
+}
+
+function zoneMs(zone = ""): number {
+  const [, sign, hours, minutes = "0"] = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone) ?? [];
+  if (hours === undefined) return 0;
+  const ms = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return sign === "-" ? -ms : ms;
 }
 
 function millisecondsOf(number: number): number {
@@ -53,12 +86,4 @@ function millisecondsOf(number: number): number {
   if (number < MILLISECONDS_BELOW) return number;
   if (number < MICROSECONDS_BELOW) return number / 1_000;
   return number < NANOSECONDS_BELOW ? number / 1_000_000 : NaN;
-}
-
-type Three = readonly [number, number, number];
-
-// Date would read 31 February as 3 March.
-function isPossible([year, month, day]: Three, [hour, minute, second]: Three): boolean {
-  const daysOfMonth = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
-  return month < 12 && day >= 1 && day <= daysOfMonth && hour < 24 && minute < 60 && second < 61;
 }

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
-import { LONGEST_LINE } from "./formats.js";
+import { LONGEST_LINE } from "./line-reader.js";
 
 /** Tells how much was read: a number from 0 to 1, or undefined where the end is unknown. */
 export type TellProgress = (part: number | undefined) => void;

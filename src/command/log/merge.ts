@@ -1,4 +1,4 @@
-import type { LogEntry } from "./formats.js";
+import type { LogEntry } from "./entry.js";
 
 /** Requests in the order of their times, of which a part is known at a time. */
 export interface OrderedSource {

@@ -1,8 +1,9 @@
 import type { Readable } from "node:stream";
 import { writtenAddress } from "../../http/address/written-address.js";
-import { addressFieldOf } from "../log/address-field.js";
-import { LineReader, type LogEntry, type LogFields } from "../log/formats.js";
+import type { LogEntry, LogFields } from "../log/entry.js";
+import type { LogFormat } from "../log/format/read-format.js";
 import { InOrder } from "../log/in-order.js";
+import { LineReader, SeenLines } from "../log/line-reader.js";
 import { openLog, type LogFile, type TellProgress } from "../log/lines.js";
 import { mergeByTime, type OrderedSource } from "../log/merge.js";
 import { Misuse } from "../misuse.js";
@@ -33,6 +34,7 @@ export interface LogSource {
   readonly files: readonly string[];
   readonly stdin: Readable;
   readonly fields: LogFields;
+  readonly format: LogFormat;
   readonly windowMs: number;
   /** How many bits of an IPv6 address make a caller. */
   readonly ipv6Prefix: number;
@@ -43,32 +45,32 @@ export interface LogSource {
  * lines can be read.
  */
 export async function readLog(source: LogSource, give: (entry: LogEntry) => void, tell?: TellProgress): Promise<LogSummary> {
-  const { files, stdin, fields, windowMs, ipv6Prefix } = source;
+  const { files, stdin, fields, format, windowMs, ipv6Prefix } = source;
   let [requests, firstAt, lastAt] = [0, 0, 0];
-  const counts = new LineCounts(fields, files.length > 1, ipv6Prefix);
+  const counts = new LineCounts(files.length > 1, ipv6Prefix);
   const opened = await openLog(files, stdin, tell);
-  const sources = opened.map((file) => new OrderedFile(file, windowMs, counts));
+  const sources = opened.map((file) => new OrderedFile(file, windowMs, new LineReader(fields, format, counts.seen), counts));
   await mergeByTime(sources, (entry) => {
     if (requests === 0) firstAt = entry.at;
     lastAt = entry.at;
     requests += 1;
     give(entry);
   });
-  counts.reader.end();
+  counts.seen.check();
   const unreadable = counts.unreadable.lines();
   if (requests === 0 && counts.withoutKey > 0) throw noCaller(fields.key, counts);
   if (requests === 0 && unreadable.count > 0)
     throw new Misuse(`Expected a log with requests, got ${linesOfUnreadable(unreadable).join("\n")}`);
   const late = sources.reduce((sum, each) => sum + each.late, 0);
   const { callers, withoutKey, takenOfList } = counts;
-  const addressField = counts.reader.addresses.field;
+  const addressField = counts.seen.addresses.field;
   return { requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs, takenOfList, addressField };
 }
 
 const MOST_NAMES_SHOWN = 12;
 
-function noCaller(key: string, { withoutKey, reader }: LineCounts): Misuse {
-  const names = nearestFirst(reader.names, key).slice(0, MOST_NAMES_SHOWN);
+function noCaller(key: string, { withoutKey, seen }: LineCounts): Misuse {
+  const names = nearestFirst(seen.names, key).slice(0, MOST_NAMES_SHOWN);
   const have = key === "address" ? "Write --key address= with one of" : "The lines have:";
   const cure = names.length === 0 ? "Use another field" : `${have} ${names.join(", ")}`;
   const read = `${counted(withoutKey, "request")}, none with a caller there`;
@@ -77,18 +79,15 @@ function noCaller(key: string, { withoutKey, reader }: LineCounts): Misuse {
 
 /** What the lines of all files have in common. */
 class LineCounts {
-  readonly reader: LineReader;
+  readonly seen = new SeenLines();
   readonly unreadable: UnreadableCounts;
   withoutKey = 0;
   takenOfList: string | undefined;
   readonly #callers = new Map<string, string>();
-  readonly #isAddress: boolean;
   readonly #ipv6Prefix: number;
 
-  constructor(fields: LogFields, hasSeveral: boolean, ipv6Prefix: number) {
-    this.#isAddress = addressFieldOf(fields.key) !== null;
+  constructor(hasSeveral: boolean, ipv6Prefix: number) {
     this.#ipv6Prefix = ipv6Prefix;
-    this.reader = new LineReader(fields);
     this.unreadable = new UnreadableCounts(hasSeveral);
   }
 
@@ -97,11 +96,11 @@ class LineCounts {
   }
 
   /** The one text for a caller, so that memory grows with callers and not with requests. */
-  caller(key: string): string {
+  caller(key: string, isAddress: boolean): string {
     const known = this.#callers.get(key);
     if (known !== undefined) return known;
     // A limiter counts all notations of an address, and all addresses of an IPv6 network, as one caller.
-    const address = this.#isAddress ? writtenAddress(key, this.#ipv6Prefix) : undefined;
+    const address = isAddress ? writtenAddress(key, this.#ipv6Prefix) : undefined;
     this.takenOfList ??= address?.taken === undefined ? undefined : flatText(address.taken);
     const own = flatText(address?.key[1] ?? key);
     this.#callers.set(flatText(key), own);
@@ -112,14 +111,16 @@ class LineCounts {
 /** The requests of one file, sorted within the window. */
 class OrderedFile implements OrderedSource {
   readonly #file: LogFile;
+  readonly #reader: LineReader;
   readonly #counts: LineCounts;
   readonly #order: InOrder;
   #ready: LogEntry[] = [];
   #head = 0;
   #line = 0;
 
-  constructor(file: LogFile, windowMs: number, counts: LineCounts) {
+  constructor(file: LogFile, windowMs: number, reader: LineReader, counts: LineCounts) {
     this.#file = file;
+    this.#reader = reader;
     this.#counts = counts;
     this.#order = new InOrder(windowMs, (entry) => void this.#ready.push(entry));
   }
@@ -147,11 +148,12 @@ class OrderedFile implements OrderedSource {
   #read(text: string): void {
     this.#line += 1;
     if (text === "" || text.trim() === "") return;
-    const entry = this.#counts.reader.read(text);
+    const entry = this.#reader.read(text);
+    if (entry === undefined) return;
     if (typeof entry === "string") this.#counts.unreadable.add(entry, this.#file.name, this.#line, text);
     else if (entry.key === "") this.#counts.withoutKey += 1;
     else {
-      entry.key = this.#counts.caller(entry.key);
+      entry.key = this.#counts.caller(entry.key, this.#reader.isAddress);
       this.#order.add(entry);
     }
   }

@@ -2,7 +2,7 @@ import { fullBucket, spentAt, type Bucket } from "../../core/bucket.js";
 import { consume } from "../../core/decision.js";
 import type { Costs, Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import type { LogEntry } from "../log/formats.js";
+import type { LogEntry } from "../log/entry.js";
 import { costsUnder, type CostFields } from "./cost-fields.js";
 
 /** What one policy would have done to the callers of a log. */

@@ -1,4 +1,4 @@
-import type { LogEntry } from "../log/formats.js";
+import type { LogEntry } from "../log/entry.js";
 
 /** The requests of a log in 12 bytes each, and 8 for each cost, in their order. Callers are numbered from 0. */
 export class RequestList {

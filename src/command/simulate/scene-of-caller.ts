@@ -3,7 +3,7 @@ import { consume } from "../../core/decision.js";
 import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import type { ChartLevel, ChartMark, ChartScene } from "../chart/index.js";
-import type { LogEntry } from "../log/formats.js";
+import type { LogEntry } from "../log/entry.js";
 import { costsUnder, type CostFields } from "./cost-fields.js";
 
 // More marks would hide each other.

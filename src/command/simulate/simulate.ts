@@ -5,6 +5,8 @@ import type { CommandIo } from "../io.js";
 import { thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
 import { addressFieldOf } from "../log/address-field.js";
+import { FORMAT_NAMES } from "../log/format/named-formats.js";
+import { ANY_FORMAT, readFormat } from "../log/format/read-format.js";
 import { durationOfText, policyOfText, prefixOfText, shareOfText } from "../policy-text.js";
 import { progressBar } from "../progress.js";
 import { checkCostNames, costFieldsOf } from "./cost-fields.js";
@@ -22,7 +24,10 @@ Replays a log by a policy, and says who would have been refused.
 
   <log>                 a file, also compressed with gzip, or - for the standard input:
                         the common or combined log format (nginx, Apache), JSON lines or logfmt,
-                        also as Docker, Kubernetes, Loki or syslog pass them on
+                        also as Docker, Kubernetes, Loki or syslog pass them on, and W3C (IIS, CloudFront)
+  --format <format>     another format: the text of nginx's log_format or of Apache's LogFormat, or a name
+                        (${FORMAT_NAMES}).
+                        Then any of its fields may be the caller, such as --key http_x_forwarded_for
   --key <field>         who the caller is: address or user; in JSON a path such as user.id. For address the
                         member with the address is found by its name; address=peer names another one
   --ipv6-prefix 56      for addresses, if your gate passes this prefix to addressKey
@@ -39,6 +44,7 @@ Replays a log by a policy, and says who would have been refused.
 `;
 
 const OPTIONS = {
+  format: { type: "string" },
   key: { type: "string" },
   time: { type: "string" },
   cost: { type: "string", multiple: true },
@@ -63,6 +69,8 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
     throw new Misuse(`Expected no --ipv6-prefix: --key ${values.key} is no address. ${cure}`);
   }
   const fields = costFieldsOf(values.cost ?? []);
+  const logFields = { key: values.key, time: values.time, costs: fields.fields };
+  const format = values.format === undefined ? ANY_FORMAT : readFormat(values.format, logFields);
   const { replayed, leftOut } = await policiesIn(values);
   const share = values.recommend === undefined ? null : shareOfText(values.recommend);
   if (replayed.length === 0 && share === null) throw nothingToDo(leftOut);
@@ -77,7 +85,8 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
   const source = {
     files: positionals,
     stdin: io.stdin,
-    fields: { key: values.key, time: values.time, costs: fields.fields },
+    fields: logFields,
+    format,
     windowMs: durationOfText(values.window ?? "10s"),
     ipv6Prefix: prefixOfText(prefix ?? "64"),
   };

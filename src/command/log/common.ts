@@ -1,0 +1,52 @@
+import { Misuse } from "../misuse.js";
+import { addressFieldOf } from "./address-field.js";
+import { costField, entryOf, numberOfText, type LogFields, type ReadEntry } from "./entry.js";
+import { instantOf } from "./instant.js";
+
+/** The fields of the common and the combined log format (nginx, Apache). */
+const COMMON_FIELDS = ["address", "user", "time", "method", "path", "status", "bytes", "referer", "agent"] as const;
+/** A field that is a group of the expression, by its number. The others are parts of the request. */
+const GROUPS = { address: 1, user: 2, time: 3, status: 5, bytes: 6, referer: 7, agent: 8 };
+const REQUEST = 4;
+// A caller writes the texts in quotes, so each letter must have only one way to match: the time stays linear.
+const QUOTED = String.raw`"([^"\\]*(?:\\[^][^"\\]*)*)"`;
+// The first name is that of a virtual host. An address may be a list, and the name of a user may have blanks. A request
+// without an answer has a minus sign for its status.
+const LINE = new RegExp(
+  String.raw`^(?:[^\s:]+:\d+ (?!- )(?=[^\s,]+(?:, [^\s,]+)* \S+ [^[]+ \[))?` +
+    String.raw`([^\s,]+(?:, [^\s,]+)*) \S+ ([^[]+) \[([^\]]+)\]` +
+    String.raw` ${QUOTED} (\d{3}|-) (\d+|-)(?: ${QUOTED} ${QUOTED})?`,
+);
+
+/** Whether a line is in the common or the combined format. */
+export const isCommon = (line: string): boolean => LINE.test(line);
+
+/** Reads the common and the combined log format. Throws a {@link Misuse} for a field that they do not have. */
+export function commonReader({ key, costs }: LogFields): ReadEntry {
+  const keyOf = commonField(addressFieldOf(key)?.field ?? key, "--key");
+  const costFields = costs.map(costField).map((cost) => ({ ...cost, valueOf: commonField(cost.field, "--cost") }));
+  let [lastTime, lastAt] = ["", NaN];
+  return (line) => {
+    const found = LINE.exec(line);
+    if (found === null) return "not in the common or combined format";
+    // Many lines have the time of the one before.
+    const time = found[3] as string;
+    if (time !== lastTime) [lastTime, lastAt] = [time, instantOf(time)];
+    const caller = keyOf(found);
+    // A minus sign stands for no user.
+    return entryOf(lastAt, "", caller === "-" ? "" : caller, costFields, ({ valueOf }) => numberOfText(valueOf(found)));
+  };
+}
+
+function commonField(field: string, option: string): (found: RegExpExecArray) => string {
+  if (field === "method" || field === "path") {
+    const at = field === "method" ? 0 : 1;
+    return (found) => (found[REQUEST] as string).split(" ", 2)[at] ?? "-";
+  }
+  const group = Object.hasOwn(GROUPS, field) ? GROUPS[field as keyof typeof GROUPS] : undefined;
+  if (group === undefined)
+    throw new Misuse(
+      `Expected ${option} to be one of ${COMMON_FIELDS.join(", ")} for a log in the common or combined format, got ${field}`,
+    );
+  return (found) => found[group] ?? "-";
+}

@@ -1,0 +1,37 @@
+import type { FormatField, FormatParts } from "./line-format.js";
+
+const NUMBER = /-?\d{1,20}(?:\.\d{1,9})?|-/y;
+const COMMON_TIME = /\d{1,2}\/[A-Za-z]{3}\/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})?(?: [+-]\d{4})?/y;
+
+/** What the values of variables look like. The value of another one ends where the text after it begins. */
+const SHAPES: Readonly<Record<string, RegExp>> = {
+  time_local: COMMON_TIME,
+  status: NUMBER,
+  body_bytes_sent: NUMBER,
+  bytes_sent: NUMBER,
+  request_length: NUMBER,
+  request_time: NUMBER,
+  msec: NUMBER,
+  connection: NUMBER,
+  connection_requests: NUMBER,
+  pid: NUMBER,
+  remote_port: NUMBER,
+  server_port: NUMBER,
+  client_port: NUMBER,
+};
+
+/** A field by the name of the variable of nginx. `others` are further names. */
+export function variable(name: string, ...others: readonly string[]): FormatField {
+  return { names: [name, ...others], shape: Object.hasOwn(SHAPES, name) ? SHAPES[name] : undefined };
+}
+
+/** Reads the text of nginx's `log_format`: `$remote_addr - $remote_user [$time_local]`. */
+export function partsOfVariables(text: string): FormatParts {
+  const parts: (string | FormatField)[] = [];
+  let at = 0;
+  for (const found of text.matchAll(/\$(?:\{(\w+)\}|(\w+))/g)) {
+    parts.push(text.slice(at, found.index), variable((found[1] ?? found[2]) as string));
+    at = found.index + found[0].length;
+  }
+  return [...parts, text.slice(at)];
+}

@@ -1,0 +1,89 @@
+import { addressFieldOf, addressTextOf, type AddressFinder } from "./address-field.js";
+import { contentsOf, logfmtOf, withoutPrefixes } from "./envelopes.js";
+import { costField, entryOf, type LogEntry, type LogFields, type ReadEntry } from "./entry.js";
+import { instantOf } from "./instant.js";
+import { collectNames, namedField, valueAt, type NamedField } from "./names.js";
+
+/** Reads the members of a line. `outerTime` is that of the envelope around it. */
+export type ReadRecord = (given: unknown, outerTime: unknown, depth: number) => LogEntry | string;
+
+/** Other names for the members of JSON lines: for `address` those that a server writes, the first that is there. */
+export type MemberNames = Readonly<Record<string, readonly string[]>>;
+
+// Guessed, in this order, when the time of JSON lines is not named.
+const TIMES = ["time", "timestamp", "ts", "@timestamp", "at", "date"];
+/** Envelopes in envelopes, at most. */
+const DEEPEST_ENVELOPE = 4;
+
+/** Whether a line may be a JSON object. */
+export const isObject = (line: string): boolean => line.charCodeAt(0) === 123 || line.trimStart().charCodeAt(0) === 123;
+
+/** The value of a JSON text, or undefined. */
+export function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads the records of JSON lines and logfmt, and opens envelopes. `names` collects those of lines without a caller.
+ */
+export function jsonReader(
+  { key, time, costs }: LogFields, members: MemberNames, readText: ReadEntry, names: Set<string>, addresses: AddressFinder,
+): ReadRecord {
+  const named = (name: string): readonly NamedField[] => (members[name] ?? [name]).map(namedField);
+  const address = addressFieldOf(key);
+  const keyFields = named(address?.field ?? key);
+  const textOf = address === null ? keyTextOf : addressTextOf;
+  const costFields = costs.map(costField).map((cost) => ({ ...cost, fields: named(cost.field) }));
+  const timeFields = time === undefined ? [...(members["time"] ?? []), ...TIMES].map(namedField) : named(time);
+  const timePlace = ` at ${time ?? `any of ${TIMES.join(", ")}`}`;
+  const ofRecord: ReadRecord = (given, outerTime, depth) => {
+    let at = NaN;
+    for (const { path } of timeFields) {
+      at = instantOf(valueAt(given, path));
+      if (!Number.isNaN(at)) break;
+    }
+    if (Number.isNaN(at) && time === undefined) at = instantOf(outerTime);
+    let caller = textOf(firstOf(given, keyFields));
+    if (caller === "" && depth < DEEPEST_ENVELOPE) {
+      const inner = ofEnvelope(given, Number.isNaN(at) ? outerTime : at, depth + 1);
+      if (inner !== undefined) return inner;
+    }
+    // After the envelope, because a log shipper may write its own address.
+    if (caller === "" && address !== null && address.field === undefined) caller = addresses.find(given);
+    if (caller === "") collectNames(given, names);
+    return entryOf(at, timePlace, caller, costFields, ({ fields }) => Number(firstOf(given, fields) ?? NaN));
+  };
+  /** The first request with a caller in the members that hold lines. */
+  function ofEnvelope(given: unknown, outerTime: unknown, depth: number): LogEntry | undefined {
+    if (typeof given !== "object" || given === null) return undefined;
+    for (const inner of contentsOf(given)) {
+      const entry = typeof inner === "string" ? ofText(inner.trim(), outerTime, depth) : ofRecord(inner, outerTime, depth);
+      if (typeof entry === "object" && entry.key !== "") return entry;
+    }
+    return undefined;
+  }
+  function ofText(text: string, outerTime: unknown, depth: number): LogEntry | string {
+    const plain = isObject(text) ? text : withoutPrefixes(text).text;
+    const record = isObject(plain) ? jsonOf(plain) : logfmtOf(plain);
+    return record === undefined ? readText(plain) : ofRecord(record, outerTime, depth);
+  }
+  return ofRecord;
+}
+
+function firstOf(given: unknown, fields: readonly NamedField[]): unknown {
+  for (const { path } of fields) {
+    const value = valueAt(given, path);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+// A key of several parts is a list. As a limiter does, it takes 42 and "42" for one part.
+function keyTextOf(value: unknown): string {
+  if (typeof value === "string" || typeof value === "number") return String(value);
+  return Array.isArray(value) && value.length > 0 ? JSON.stringify(value.map(String)) : "";
+}
