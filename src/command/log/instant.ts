@@ -55,7 +55,8 @@ export type TimeParts = Readonly<
 >;
 
 /** Reads the parts of a time in milliseconds since 1970. NaN for a time that no calendar has. */
-export function instantOfParts({ year, month = "", day, hour = "0", minute = "0", second = "0", fraction = "", zone }: TimeParts): number {
+export function instantOfParts(parts: TimeParts): number {
+  const { year, month = "", day, hour = "0", minute = "0", second = "0", fraction = "", zone } = parts;
   const at = monthOf(month);
   const [years, days, hours, minutes, seconds] = [year, day, hour, minute, second].map(Number) as Five;
   const daysOfMonth = new Date(Date.UTC(years, at + 1, 0)).getUTCDate();

@@ -47,7 +47,7 @@ export function jsonReader(
       if (!Number.isNaN(at)) break;
     }
     if (Number.isNaN(at) && time === undefined) at = instantOf(outerTime);
-    let caller = textOf(firstOf(given, keyFields));
+    let caller = textOf(firstValue(given, keyFields));
     if (caller === "" && depth < DEEPEST_ENVELOPE) {
       const inner = ofEnvelope(given, Number.isNaN(at) ? outerTime : at, depth + 1);
       if (inner !== undefined) return inner;
@@ -55,7 +55,7 @@ export function jsonReader(
     // After the envelope, because a log shipper may write its own address.
     if (caller === "" && address !== null && address.field === undefined) caller = addresses.find(given);
     if (caller === "") collectNames(given, names);
-    return entryOf(at, timePlace, caller, costFields, ({ fields }) => Number(firstOf(given, fields) ?? NaN));
+    return entryOf(at, timePlace, caller, costFields, ({ fields }) => Number(firstValue(given, fields) ?? NaN));
   };
   /** The first request with a caller in the members that hold lines. */
   function ofEnvelope(given: unknown, outerTime: unknown, depth: number): LogEntry | undefined {
@@ -74,7 +74,7 @@ export function jsonReader(
   return ofRecord;
 }
 
-function firstOf(given: unknown, fields: readonly NamedField[]): unknown {
+function firstValue(given: unknown, fields: readonly NamedField[]): unknown {
   for (const { path } of fields) {
     const value = valueAt(given, path);
     if (value !== undefined) return value;

@@ -108,7 +108,8 @@ export class LineReader {
   #textReader(layouts: readonly LineFormat[]): ReadEntry {
     this.#seen.hasRecords = true;
     this.isAddress ||= layouts.some(({ fields }) => isAddressField(fields, this.#fields.key));
-    return layouts.length === 0 ? () => "before a line #Fields, which names the fields" : textReader(layouts, this.#fields, this.#seen.names);
+    if (layouts.length === 0) return () => "before a line #Fields, which names the fields";
+    return textReader(layouts, this.#fields, this.#seen.names);
   }
 
   #commonReader(): ReadEntry {

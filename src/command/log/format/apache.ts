@@ -30,26 +30,26 @@ const VARIABLES: Readonly<Record<string, string>> = {
 /** What is before the name of a header, a cookie or a variable. */
 const BEFORE: Readonly<Record<string, string>> = { i: "http_", o: "sent_http_", C: "cookie_" };
 // %h, %>s, %!200,304{User-agent}i, %{X-Forwarded-For}i, %{c}a, %{ms}T, %^FB, %%
-const DIRECTIVE = /%(?:[<>]|!?\d{3}(?:,\d{3})*)*(?:\{([^}]*)\})?(\^?[a-zA-Z]{1,2}|%)/g;
+const APACHE_DIRECTIVE = /%(?:[<>]|!?\d{3}(?:,\d{3})*)*(?:\{([^}]*)\})?(\^?[a-zA-Z]{1,2}|%)/g;
 
 /** Reads the text of Apache's `LogFormat`: `%h %l %u %t "%r" %>s %b`. */
 export function partsOfDirectives(text: string): FormatParts {
   const parts: (string | FormatField)[] = [];
   let at = 0;
-  for (const found of text.matchAll(DIRECTIVE)) {
+  for (const found of text.matchAll(APACHE_DIRECTIVE)) {
     const [whole, argument, letters = ""] = found;
     // Two letters are one directive only after ^: %D%T are two.
     const letter = letters.startsWith("^") ? letters : letters.slice(0, 1);
     parts.push(text.slice(at, found.index));
     at = found.index + whole.length - (letters.length - letter.length);
     if (letter === "%") parts.push("%");
-    else if (letter === "t") parts.push(...timeOf(argument));
+    else if (letter === "t") parts.push(...partsOfTime(argument));
     else parts.push(fieldOf(text.slice(found.index, at), letter, argument));
   }
   return [...parts, text.slice(at)];
 }
 
-function timeOf(argument: string | undefined): FormatParts {
+function partsOfTime(argument: string | undefined): FormatParts {
   if (argument === undefined || argument === "") return ["[", variable("time_local", "%t"), "]"];
   return partsOfStrftime(argument.replace(/^(?:begin|end):/, ""));
 }

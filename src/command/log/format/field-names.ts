@@ -37,7 +37,8 @@ export function fieldPlace(fields: readonly FormatField[], name: string): number
   const exact = fields.findIndex(({ names }) => names.includes(name));
   if (exact >= 0) return exact;
   const word = plain(name);
-  const wanted = [word, ...(Object.hasOwn(SERVER_NAMES, word) ? (SERVER_NAMES[word] as readonly string[]) : []), `http_${word}`, `cs_${word}`];
+  const serverNames = Object.hasOwn(SERVER_NAMES, word) ? (SERVER_NAMES[word] as readonly string[]) : [];
+  const wanted = [word, ...serverNames, `http_${word}`, `cs_${word}`];
   for (const each of wanted) {
     const found = fields.findIndex(({ names }) => plain(names[0] as string) === each);
     if (found >= 0) return found;

@@ -1,11 +1,11 @@
 import type { FormatField, FormatParts } from "./line-format.js";
 
 const NUMBER = /-?\d{1,20}(?:\.\d{1,9})?|-/y;
-const COMMON_TIME = /\d{1,2}\/[A-Za-z]{3}\/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})?(?: [+-]\d{4})?/y;
+const LOCAL_TIME = /\d{1,2}\/[A-Za-z]{3}\/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})?(?: [+-]\d{4})?/y;
 
 /** What the values of variables look like. The value of another one ends where the text after it begins. */
 const SHAPES: Readonly<Record<string, RegExp>> = {
-  time_local: COMMON_TIME,
+  time_local: LOCAL_TIME,
   status: NUMBER,
   body_bytes_sent: NUMBER,
   bytes_sent: NUMBER,

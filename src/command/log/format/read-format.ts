@@ -37,7 +37,7 @@ export function readFormat(text: string, fields: LogFields): LogFormat {
   const isNginx = /\$\{?\w/.test(written);
   if (!isNginx && !/%\S/.test(written)) throw unknownFormat(text);
   const layout = new LineFormat(isNginx ? partsOfVariables(written) : partsOfDirectives(written));
-  checkFields(layout, fields, isNginx);
+  checkFormatFields(layout, fields, isNginx);
   return { ...ANY_FORMAT, layouts: [layout] };
 }
 
@@ -48,7 +48,7 @@ function unknownFormat(text: string): Misuse {
   );
 }
 
-function checkFields({ fields }: LineFormat, { key, time, costs }: LogFields, isNginx: boolean): void {
+function checkFormatFields({ fields }: LineFormat, { key, time, costs }: LogFields, isNginx: boolean): void {
   const times = isNginx ? "$time_local, $time_iso8601, $msec or $time" : "%t or %{...}t";
   if (time === undefined && timeOfFields(fields) === undefined)
     throw new Misuse(`Expected --format to have a time (${times}), got a format without one. Or name a field with --time`);

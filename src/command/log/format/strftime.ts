@@ -28,7 +28,7 @@ const PARTS: Readonly<Record<string, FormatField>> = {
   s: { names: ["%s"], time: "epoch", shape: /\d{1,12}/y },
 };
 /** Directives that stand for several. */
-const SHORT: Readonly<Record<string, string>> = {
+const SHORTHANDS: Readonly<Record<string, string>> = {
   D: "%m/%d/%y",
   F: "%Y-%m-%d",
   R: "%H:%M",
@@ -39,7 +39,7 @@ const SHORT: Readonly<Record<string, string>> = {
   t: "\t",
 };
 /** The words that Apache writes instead of the directives of strftime. */
-const WORDS: Readonly<Record<string, FormatField>> = {
+const APACHE_TIMES: Readonly<Record<string, FormatField>> = {
   sec: { names: ["sec"], time: "epoch", shape: /\d{1,12}/y },
   msec: { names: ["msec"], time: "epoch", shape: /\d{1,15}/y },
   usec: { names: ["usec"], time: "epoch", shape: /\d{1,18}/y },
@@ -49,8 +49,8 @@ const WORDS: Readonly<Record<string, FormatField>> = {
 
 /** Reads the text of a time, such as `%d/%b/%Y:%H:%M:%S %z`, or a word of Apache, such as `msec`. */
 export function partsOfStrftime(text: string): FormatParts {
-  if (Object.hasOwn(WORDS, text)) return [WORDS[text] as FormatField];
-  const written = text.replace(/%[EO_^#0-]?([DFRTrcnt])/g, (_, letter: string) => SHORT[letter] as string);
+  if (Object.hasOwn(APACHE_TIMES, text)) return [APACHE_TIMES[text] as FormatField];
+  const written = text.replace(/%[EO_^#0-]?([DFRTrcnt])/g, (_, letter: string) => SHORTHANDS[letter] as string);
   const parts: (string | FormatField)[] = [];
   let at = 0;
   for (const found of written.matchAll(/%[EO_^#0-]?([a-zA-Z%])/g)) {

@@ -33,7 +33,8 @@ function readerOf(layout: LineFormat, { key, time, costs }: LogFields, names: Se
     if (texts === undefined) return OTHER_FORMAT;
     if (keyText === undefined) for (const field of fields) names.add(field.names[0] as string);
     const caller = keyText?.(texts) ?? "";
+    const at = timeOf?.(texts) ?? NaN;
     // A minus sign stands for no text.
-    return entryOf(timeOf?.(texts) ?? NaN, without, caller === "-" ? "" : caller, costFields, ({ textOf }) => numberOfText(textOf?.(texts) ?? ""));
+    return entryOf(at, without, caller === "-" ? "" : caller, costFields, ({ textOf }) => numberOfText(textOf?.(texts) ?? ""));
   };
 }

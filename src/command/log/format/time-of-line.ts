@@ -11,25 +11,25 @@ const WHOLE_TIMES = ["time_local", "time_iso8601", "msec", "time", "timestamp"];
 export function timeOfFields(fields: readonly FormatField[]): TimeOfLine | undefined {
   const place = (name: string): number => fields.findIndex(({ names }) => names[0]?.toLowerCase() === name);
   const [date, time] = [place("date"), place("time")];
-  if (date >= 0 && time >= 0) return remembered([date, time], ([day = "", clock = ""]) => instantOf(`${day}T${clock}`));
+  if (date >= 0 && time >= 0) return withLast([date, time], ([day = "", clock = ""]) => instantOf(`${day}T${clock}`));
   const whole = WHOLE_TIMES.map(place).find((at) => at >= 0);
   if (whole !== undefined) return timeOfField(whole);
   const parts = fields.flatMap((field, at) => (field.time === undefined ? [] : [{ at, part: field.time }]));
   const has = (part: string): boolean => parts.some((each) => each.part === part);
   const hasDate = (has("year") || has("shortYear")) && has("month") && has("day");
   if (!has("epoch") && !hasDate) return undefined;
-  return remembered(parts.map(({ at }) => at), (texts) =>
+  return withLast(parts.map(({ at }) => at), (texts) =>
     instantOfNamed(Object.fromEntries(parts.map(({ part }, i) => [part, (texts[i] as string).trim()]))),
   );
 }
 
 /** Returns the reader of a time that is the field at this position. */
 export function timeOfField(position: number): TimeOfLine {
-  return remembered([position], ([text]) => instantOf(text));
+  return withLast([position], ([text]) => instantOf(text));
 }
 
 /** Many lines have the time of the one before. */
-function remembered(positions: readonly number[], read: TimeOfLine): TimeOfLine {
+function withLast(positions: readonly number[], read: TimeOfLine): TimeOfLine {
   let [lastText, lastAt] = ["", NaN];
   return (texts) => {
     const own = positions.map((at) => texts[at] as string);

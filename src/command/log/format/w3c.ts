@@ -1,10 +1,10 @@
 import { LineFormat, type FormatParts } from "./line-format.js";
 
 /** The lines of a W3C log that are no requests. */
-const DIRECTIVE = /^#(?:Fields|Version|Software|Date|Start-Date|End-Date|Remark)\b/i;
+const W3C_DIRECTIVE = /^#(?:Fields|Version|Software|Date|Start-Date|End-Date|Remark)\b/i;
 
 /** Whether a line tells about a W3C log (IIS, CloudFront) and is no request. */
-export const isDirective = (line: string): boolean => line.charCodeAt(0) === 35 && DIRECTIVE.test(line);
+export const isDirective = (line: string): boolean => line.charCodeAt(0) === 35 && W3C_DIRECTIVE.test(line);
 
 /** The names in a line `#Fields: date time c-ip`, or undefined for another line. */
 export function namesOfW3c(line: string): string | undefined {
