@@ -59,7 +59,8 @@ export const NAMED_FORMATS: Readonly<Record<string, NamedFormat>> = {
   istio: {
     texts: [
       `${ENVOY}$response_code_details $connection_termination_details "$transport_failure" $bytes_received $bytes_sent ` +
-        `$duration $upstream_time ${OF_ENVOY} $upstream_cluster $upstream_local_address $downstream_local_address $client_ip:$client_port `,
+        `$duration $upstream_time ${OF_ENVOY} $upstream_cluster $upstream_local_address $downstream_local_address ` +
+        "$client_ip:$client_port ",
     ],
   },
   nlb: { texts: [NLB] },
