@@ -15,6 +15,8 @@ rateLimit({ ${options} });
 describe.each(["express", "node", "hono", "web"])("in sluice/%s", (entry) => {
   test("hovering over an option shows its documentation", slow, () => {
     const options: [written: string, documentation: string][] = [
+      ['pol|icy, key: () => "ann"', "The limits of each key"],
+      ['pol|icy: { capacity: 30, refill: perSecond(5) }, key: () => "ann"', "The limits of each key"],
       ['policy, k|ey: () => "ann"', "Returns the caller's key"],
       ['policy, key: () => "ann", unid|entified: "refuse"', "How callers without a key are treated"],
       ['policy, key: () => "ann", res|pond: () => new Response()', "Answers a request that the limit refused"],
@@ -27,6 +29,12 @@ describe.each(["express", "node", "hono", "web"])("in sluice/%s", (entry) => {
     for (const [written, documentation] of options) expect(editor.hover(calling(entry, written))).toContain(documentation);
   });
 
+  test("hovering over an option beside a limiter shows its documentation", slow, () => {
+    const beside = (written: string): string => calling(entry, written).replace("createObserver", "createLimiter, createObserver");
+    expect(editor.hover(beside('lim|iter: createLimiter({ policy }), key: () => "ann"'))).toContain("A limiter from `createLimiter`");
+    expect(editor.hover(beside('limiter: createLimiter({ policy }), k|ey: () => "ann"'))).toContain("Returns the caller's key");
+  });
+
   test("completions inside `policy` are what a user writes", slow, () => {
     const names = editor.completions(calling(entry, 'policy: { | }, key: () => "ann"')).map(({ name }) => name);
     expect(names).toEqual(["capacity", "limits", "name", "refill", "renews", "returns", "unit"]);
@@ -34,10 +42,28 @@ describe.each(["express", "node", "hono", "web"])("in sluice/%s", (entry) => {
 
   test("the error for a missing key names the options and the key, and no internal type", slow, () => {
     const [error] = editor.errors(calling(entry, "policy"));
-    expect(error).toMatch(/ parameter of type '\w+RateLimitOptions<.*Key>'/);
-    expect(error).toMatch(/\bkey\b/);
-    expect(error).not.toMatch(/ChargeOptions|OwnLimiter|GivenLimiter|SharedOptions|RespondOption/);
+    expect(error).toMatch(/ parameter of type 'PolicyRateLimitOptions\b/);
+    expect(error).toMatch(/Property 'key' is missing in type /);
+    expect(error).not.toMatch(/\blimiter\b/);
+    expect(error).not.toMatch(/NoLimiter|NoOptions|ChargeOptions|OwnLimiter|GivenLimiter|SharedOptions|RespondOption/);
   });
+});
+
+test.each([
+  ["sluice/hono", 'rateLimit<{ Variables: { user: string } }>({ policy });', "policy"],
+  ["sluice/node", 'import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";\nrateLimit<Http2ServerRequest, Http2ServerResponse>({ policy });', "policy"],
+  ["sluice/web", "rateLimit<Request, [string]>({ policy });", "policy"],
+  ["sluice/fastify", 'import fastify from "fastify";\nvoid fastify().register(rateLimit, { policy });', "policy"],
+  ["sluice/express", "rateLimit({ limiter: createLimiter({ policy }) });", "limiter"],
+])("in %s, the error for a missing key of another call names the key", slow, (entry, call, given) => {
+  const [error = ""] = editor.errors(`import { createLimiter, perSecond } from "sluice";
+import { rateLimit } from "${entry}";
+const policy = { name: "api", capacity: 30, refill: perSecond(5) };
+${call}
+void createLimiter;
+`);
+  expect(error).toMatch(/Property 'key' is missing in type /);
+  if (given === "policy") expect(error).not.toMatch(/\blimiter\b/);
 });
 
 test("`rateLimit` of `sluice` is offered last, and as deprecated", slow, () => {

@@ -178,10 +178,9 @@ export function createAdmin(options: AdminOptions): RequestListener {
     if (result.outcome === "done" || result.outcome === "wrong" || refusedLines.consume(address).allowed) write(operator, { verb: "sign-in", outcome: result.outcome, address });
     if (result.outcome === "done") return send(response.setHeader("Set-Cookie", result.cookie), 200, { operator: name });
     if (result.outcome === "wrong") return send(response, 401, { message: "Wrong name or password." });
-    const seconds = Math.max(1, Math.ceil(result.retryAfterMs / 1_000));
-    response.setHeader("Retry-After", seconds);
+    response.setHeader("Retry-After", result.retryAfter);
     if (result.outcome === "unavailable") return send(response, 503, { message: "The store does not answer, so no one can sign in now." });
-    return send(response, 429, { message: `Too many wrong passwords. Try again in ${seconds} s.` });
+    return send(response, 429, { message: `Too many wrong passwords. Try again in ${result.retryAfter} s.` });
   }
 }
 

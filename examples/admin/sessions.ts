@@ -3,6 +3,7 @@ import { createHmac, scrypt, scryptSync, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { addressKey, createLimiter, perHour, type Store } from "sluice";
+import { retryAfterSeconds } from "sluice/http";
 
 const HOURS = 8;
 const COOKIE = "sluice-admin";
@@ -25,7 +26,7 @@ export interface SessionOptions {
 export type SignIn =
   | { readonly outcome: "done"; readonly cookie: string }
   | { readonly outcome: "wrong" }
-  | { readonly outcome: "refused" | "unavailable"; readonly retryAfterMs: number };
+  | { readonly outcome: "refused" | "unavailable"; readonly retryAfter: number };
 
 export class Sessions {
   readonly #options: SessionOptions;
@@ -48,7 +49,7 @@ export class Sessions {
   async signIn(address: string, name: string, password: string): Promise<SignIn> {
     const key = addressKey(address) ?? "unknown";
     const decision = await this.#guesses.consume(key);
-    if (!decision.allowed) return { outcome: decision.reason === "store_unavailable" ? "unavailable" : "refused", retryAfterMs: decision.retryAfterMs };
+    if (!decision.allowed) return { outcome: decision.reason === "store_unavailable" ? "unavailable" : "refused", retryAfter: retryAfterSeconds(decision) ?? 1 };
     const known = this.#hashes.get(name);
     const given = (await hash(password, saltOf(name), HASH_BYTES)) as Buffer; // also for an unknown name: both take as long
     if (known === undefined || !timingSafeEqual(known, given)) return { outcome: "wrong" };

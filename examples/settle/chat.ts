@@ -1,6 +1,6 @@
 // A service in front of a language model. The tokens of an answer are known only after it was written.
 import { createLimiter, MemoryStore, perMinute, RefusedError, run, type Decision, type Store } from "sluice";
-import { toRetryAfter } from "sluice/http";
+import { retryAfterSeconds } from "sluice/http";
 
 /** Writes an answer word by word, and stops when its reader disconnects. Throws when it cannot begin. */
 export type Model = (prompt: string, maxTokens: number) => AsyncGenerator<string, void>;
@@ -82,9 +82,10 @@ async function allOf(words: AsyncIterable<string>): Promise<readonly string[]> {
   return all;
 }
 
-function refusal({ reason, retryAfterMs }: Decision): Response {
-  if (reason === "cost_above_capacity") return new Response("Ask for fewer tokens", { status: 400 });
-  return new Response("Too many tokens", { status: 429, headers: { "Retry-After": String(toRetryAfter(retryAfterMs)) } });
+function refusal(decision: Decision): Response {
+  const seconds = retryAfterSeconds(decision);
+  if (seconds === null) return new Response("Ask for fewer tokens", { status: 400 }); // no wait helps
+  return new Response("Too many tokens", { status: 429, headers: { "Retry-After": String(seconds) } });
 }
 
 function streamOf(words: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {

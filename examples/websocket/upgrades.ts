@@ -20,7 +20,8 @@ export function limitUpgrades(server: Server, limiter: Limiter, userOf: UserOf, 
         await run(limiter, ["user", user], () => (socket.destroyed || accept(request, socket, head), closed));
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;
-        refuse(`429 Too Many Requests\r\nRetry-After: ${retryAfterSeconds(error.decision)}`);
+        const seconds = retryAfterSeconds(error.decision);
+        refuse(`429 Too Many Requests${seconds === null ? "" : `\r\nRetry-After: ${seconds}`}`);
       }
     }
     socket.on("error", () => socket.destroy()); // without a listener, a reset ends the process

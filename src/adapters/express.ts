@@ -6,7 +6,7 @@ import type { NextFunction, Request, Response } from "express";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { misplaced } from "../http/misplaced.js";
-import type { LimiterGateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { applyToNode, nodeReader, refuseOnNode } from "./node/response.js";
 import { asError } from "../http/user-functions.js";
@@ -15,7 +15,7 @@ import type { Verdict } from "../http/verdict.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
 /** The options of {@link rateLimit}. Their functions get Express's request. `K` is the type of the limiter's keys. */
-export type ExpressRateLimitOptions<K = Key> = PolicyRateLimitOptions | LimiterRateLimitOptions<K>;
+export type ExpressRateLimitOptions<K = Key> = PolicyRateLimitOptions | IfLimiter<K, LimiterRateLimitOptions<K>>;
 
 /** The options with a policy, for a `rateLimit` of your own. */
 export interface PolicyRateLimitOptions extends PolicyGateOptions<Request>, ExpressRespond {}
@@ -42,7 +42,7 @@ export interface ExpressRateLimitWith<Defaults> {
 
 /** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
 export interface ExpressRateLimit {
-  <K = Key>(options: ExpressRateLimitOptions<K>, none?: never): ExpressMiddleware;
+  <K = never>(options: ExpressRateLimitOptions<K>, none?: never): ExpressMiddleware;
   /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
   with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): ExpressRateLimitWith<Defaults>;
 }

@@ -7,7 +7,7 @@ import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
 import { misplaced } from "../http/misplaced.js";
-import type { LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
+import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { watchesClient } from "../http/options/watches-client.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { recordOf } from "../http/headers/field-record.js";
@@ -21,7 +21,8 @@ import type { Pass, Refuse } from "../http/verdict.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
 /** The options of {@link rateLimit}. Their functions get Hono's context. `K` is the type of the limiter's keys. */
-export type HonoRateLimitOptions<E extends Env = Env, K = Key> = PolicyRateLimitOptions<E> | LimiterRateLimitOptions<E, K>;
+export type HonoRateLimitOptions<E extends Env = Env, K = Key> =
+  PolicyRateLimitOptions<E> | IfLimiter<K, LimiterRateLimitOptions<E, K>>;
 
 /** The options with a policy, for a `rateLimit` of your own. */
 export interface PolicyRateLimitOptions<E extends Env = Env> extends PolicyGateOptions<Context<E>>, HonoRespond<E> {}
@@ -42,11 +43,10 @@ export interface HonoRateLimitWith<Defaults, E extends Env> {
 
 /** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
 export interface HonoRateLimit {
-  <E extends Env = Env, K = Key>(options: HonoRateLimitOptions<E, K>, none?: never): MiddlewareHandler<E>;
+  <E extends Env = Env, K = Env extends E ? never : Key>(options: HonoRateLimitOptions<E, K>, none?: never): MiddlewareHandler<E>;
   /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
   with<E extends Env = Env, const Defaults extends Partial<PolicyRateLimitOptions<E>> = Partial<PolicyRateLimitOptions<E>>>(
-    defaults: Defaults,
-  ): HonoRateLimitWith<Defaults, E>;
+    defaults: Defaults): HonoRateLimitWith<Defaults, E>;
 }
 
 /**

@@ -7,7 +7,7 @@ import { expected, ownMembers } from "../core/check.js";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { misplaced } from "../http/misplaced.js";
-import type { LimiterGateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { errorRefusal } from "../http/response/refusal.js";
 import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./node/response.js";
@@ -25,7 +25,7 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/
  * limiter's keys.
  */
 export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse, K = Key> =
-  PolicyRateLimitOptions<Req, Res> | LimiterRateLimitOptions<Req, Res, K>;
+  PolicyRateLimitOptions<Req, Res> | IfLimiter<K, LimiterRateLimitOptions<Req, Res, K>>;
 
 /** The options with a policy, for a `rateLimit` of your own. */
 export interface PolicyRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse>
@@ -67,7 +67,8 @@ export interface NodeRateLimitWith<Defaults> {
 
 /** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
 export interface NodeRateLimit {
-  <Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse, K = Key>(
+  <Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse,
+    K = IncomingMessage extends Req ? never : Key>(
     options: NodeRateLimitOptions<Req, Res, K>,
     none?: never,
   ): LimitedListener<Req, Res>;

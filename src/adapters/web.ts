@@ -6,7 +6,7 @@ import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
 import { misplaced } from "../http/misplaced.js";
-import type { LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
+import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { watchesClient } from "../http/options/watches-client.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import type { Pass, Refuse, Verdict } from "../http/verdict.js";
@@ -22,7 +22,7 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/
  * Worker. `K` is the type of the limiter's keys.
  */
 export type WebRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key> =
-  PolicyRateLimitOptions<Req, Rest> | LimiterRateLimitOptions<Req, Rest, K>;
+  PolicyRateLimitOptions<Req, Rest> | IfLimiter<K, LimiterRateLimitOptions<Req, Rest, K>>;
 
 /** The options with a policy, for a `rateLimit` of your own. */
 export interface PolicyRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []>
@@ -59,7 +59,7 @@ export interface WebRateLimitWith<Defaults> {
 
 /** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
 export interface WebRateLimit {
-  <Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key>(
+  <Req extends Request = Request, Rest extends readonly unknown[] = [], K = [Request, []] extends [Req, Rest] ? never : Key>(
     options: WebRateLimitOptions<Req, Rest, K>,
     none?: never,
   ): Limited<Req, Rest>;

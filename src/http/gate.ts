@@ -8,7 +8,7 @@ import { createCharge } from "./charge.js";
 import { limiterOfGate } from "./gate-limiter.js";
 import { createHeaderWriter, DEFAULT_STYLES } from "./headers/writer.js";
 import { checkGateOptions } from "./options/check-options.js";
-import type { AnyRespond, GateOptions } from "./options/options.js";
+import type { AnyRespond, GateOptions, NoOptions } from "./options/options.js";
 import { createPreflights, UNKNOWN } from "./preflights.js";
 import type { RequestReader } from "./reader.js";
 import { contain } from "./user-functions.js";
@@ -42,7 +42,7 @@ const PLAN_CURE = "Return a policy for a plan that you do not know, too";
  * const verdict = await gate(new Request("http://localhost/inbox"));
  */
 export function createGate<Request, Rest extends readonly unknown[] = [], K = Key>(
-  given: GateOptions<Request, Rest, K> & AnyRespond,
+  given: (GateOptions<Request, Rest, K> | NoOptions<GateOptions<Request, Rest, K>>) & AnyRespond,
   reader: RequestReader<Request>,
 ): Gate<Request, Rest> {
   const options = checkGateOptions<Request, Rest>(given, reader.adapter);

@@ -14,8 +14,8 @@ export {
 } from "./headers/other-styles.js";
 export { createHeaderWriter, type HeaderStyle, type HeaderWriter } from "./headers/writer.js";
 export {
-  type AnyRespond, type BelongsToLimiter, type ChargeOptions, type GateOptions, type GivenLimiter,
-  type LimiterGateOptions, type OwnLimiter, type PolicyGateOptions, type RespondOption, type SharedOptions,
+  type AnyRespond, type BelongsToLimiter, type ChargeOptions, type GateOptions, type GivenLimiter, type IfLimiter,
+  type LimiterGateOptions, type NoOptions, type OwnLimiter, type PolicyGateOptions, type RespondOption, type SharedOptions,
   type WebAnswer,
 } from "./options/options.js";
 export { type OptionalWith, type OverDefaults } from "./options/with-defaults.js";

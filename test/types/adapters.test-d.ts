@@ -193,6 +193,29 @@ forNode.rateLimit({ policy, key: (request) => request });
 // @ts-expect-error
 forNode.rateLimit({ policy, key: () => ["user", true] });
 
+// The key is never missing. test/editor.test.ts reads the errors.
+
+// @ts-expect-error
+forNode.rateLimit({ policy });
+// @ts-expect-error
+forExpress.rateLimit({ policy });
+// @ts-expect-error
+forHono.rateLimit<AppEnv>({ policy });
+// @ts-expect-error
+forWeb.rateLimit({ policy: () => definePolicy(policy) });
+// @ts-expect-error
+void fastify().register(forFastify.rateLimit, { policy });
+// @ts-expect-error
+forWeb.rateLimit({ limiter });
+
+// A call that names its types may have a limiter, and a variable may have any of the options.
+
+forHono.rateLimit<AppEnv>({ limiter, key: (c) => c.var.userId });
+forWeb.rateLimit<Request, [tenant: string]>({ limiter, key: (_request, tenant) => tenant });
+forNode.rateLimit<Http2ServerRequest, Http2ServerResponse>({ limiter, key: (request) => request.url });
+forHono.rateLimit({} as forHono.HonoRateLimitOptions<AppEnv>);
+forNode.rateLimit({} as forNode.NodeRateLimitOptions);
+
 // The limits come from a policy or a limiter, from one of them.
 
 forExpress.rateLimit({ limiter, key: () => "ann" });

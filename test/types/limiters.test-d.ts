@@ -56,7 +56,7 @@ forExpress.rateLimit({ limiter: both, key: keys, cost: { team: 2 } });
 // A combination inside a combination keeps its shape.
 
 const nested = combine({ both, service: limiter });
-forWeb.rateLimit({ limiter: nested, key: () => ({ both: { user: ["user", 1], tenant: unlimited }, service: "all" }), cost: { both: { user: 2 }, service: 1 } });
+forWeb.rateLimit({ limiter: nested, key: (request) => ({ both: { user: ["user", request.url], tenant: unlimited }, service: "all" }), cost: { both: { user: 2 }, service: 1 } });
 // @ts-expect-error
 forWeb.rateLimit({ limiter: nested, key: () => ({ both: "ann", service: "all" }) });
 

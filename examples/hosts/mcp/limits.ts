@@ -1,6 +1,7 @@
 /** Limits for the tools of a Model Context Protocol server: of one session, and of one tool in a session. */
 import { McpError, type CallToolRequest, type CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { combine, createLimiter, perMinute, RefusedError, run, whenDone, type Refused, type Store } from "sluice";
+import { retryAfterSeconds } from "sluice/http";
 
 /**
  * The JSON-RPC code of a refusal, as proposed to the protocol (SEP-3304, not decided in November 2026). It is a setting:
@@ -67,10 +68,12 @@ export function limitTools({ budget, costs, code = RATE_LIMITED }: ToolLimits) {
   };
 }
 
-function dataOf({ policy, limit, reason, retryAfterMs }: Refused): RefusalData {
+function dataOf(decision: Refused): RefusalData {
+  const { policy, limit, reason } = decision;
   const violated = { "violated-policies": [`${policy}:${limit}`] };
-  if (reason === "cost_above_capacity") return { code: "cost_too_high", ...violated };
-  return { code: reason === "limited" ? "rate_limited" : "unavailable", retry_after: Math.ceil(retryAfterMs / 1_000), ...violated };
+  const seconds = retryAfterSeconds(decision);
+  if (seconds === null) return { code: "cost_too_high", ...violated };
+  return { code: reason === "limited" ? "rate_limited" : "unavailable", retry_after: seconds, ...violated };
 }
 
 /** A sentence that a model understands and can obey. */

@@ -3,7 +3,7 @@ import { expected } from "../../core/check.js";
 import type { AnyKey } from "../../http/caller.js";
 import { createGate, type Gate } from "../../http/gate.js";
 import { checkChoice } from "../../http/options/check-options.js";
-import type { GateOptions, PolicyGateOptions, RespondOption } from "../../http/options/options.js";
+import type { GateOptions, NoOptions, PolicyGateOptions, RespondOption } from "../../http/options/options.js";
 import { onClose } from "../node/disconnect.js";
 import { overlayOptions, shareStore } from "../../http/options/route-options.js";
 
@@ -24,7 +24,7 @@ export type PolicyRateLimitOptions = PolicyGateOptions<FastifyRequest> & Fastify
 export type FastifyHookOptions = FastifyGateOptions & HookOption;
 
 /** The options of the plugin. Their functions get Fastify's request. */
-export type FastifyRateLimitOptions = FastifyGateOptions & FastifyPluginOptions;
+export type FastifyRateLimitOptions = (FastifyGateOptions | NoOptions<FastifyGateOptions>) & FastifyPluginOptions;
 
 /** The hook in which a limit runs. */
 export interface HookOption {
@@ -84,7 +84,7 @@ const fastifyReader = {
 /** Makes the limits of one plugin, which share a store. */
 export function createHookLimits({ global = true, ...given }: FastifyRateLimitOptions): HookLimits {
   if (typeof global !== "boolean") throw new TypeError(expected("global", "true or false", global));
-  const options: FastifyHookOptions = shareStore(given);
+  const options = shareStore(given) as FastifyHookOptions;
   const ofPlugin = toHookLimit(options);
   const made = new WeakMap<object, HookLimit>();
   const make = (own: object): HookLimit => toHookLimit(overlayOptions(options, own) as FastifyHookOptions);

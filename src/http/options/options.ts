@@ -33,6 +33,21 @@ export type PolicyGateOptions<Request, Rest extends readonly unknown[] = []> =
 export type LimiterGateOptions<Request, Rest extends readonly unknown[] = [], K = Key> =
   ChargeOptions<Request, Rest, K> & GivenLimiter<Request, Rest, K> & SharedOptions<Request, Rest>;
 
+/**
+ * The options with a limiter, where a call may have one. Where `K` is never, it has none. Then an editor shows the
+ * documentation of `policy`, and the error for a missing `key` does not name `limiter`.
+ */
+export type IfLimiter<K, Options> = [K] extends [never] ? never : Options | NoOptions<Options>;
+
+/**
+ * Options that do not exist. Where a call names its types, the call may have a limiter. There their `policy` tells
+ * TypeScript to compare a policy object with the options that can have one.
+ */
+export type NoOptions<Options> = { readonly [Name in Exclude<keyof Options, "policy" | "key">]?: undefined } & {
+  readonly policy: null;
+  readonly key: never;
+};
+
 type Behavior = Omit<LimiterOptions<Store>, "policy" | "store">;
 
 /** The policy of a gate's own limiter, and its behavior. */
@@ -44,6 +59,7 @@ export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> exten
   readonly policy: PolicyOptions | ((request: Request, ...rest: Rest) => Policy | Unlimited | Promise<Policy | Unlimited>);
   /** The store that keeps the buckets. Default: a new memory store for this gate. */
   readonly store?: Store | undefined;
+  /** A limiter of your own, in place of `policy`. */
   readonly limiter?: undefined;
 }
 
