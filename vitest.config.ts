@@ -26,7 +26,7 @@ const services = [
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
   "test/guard/slow-server.test.ts",
-  "test/examples/{admin,alarms,live-limits,stores,custom-store,outage,llm-processes,live-page,mobile-client,settings-process}.test.ts",
+  "test/examples/{admin,alarms,live-limits,numbers,stores,custom-store,outage,llm-processes,live-page,mobile-client,settings-process}.test.ts",
   "test/stores/lease/{lease-*,flood}.test.ts",
   "test/in-flight/{killed-processes,lost-answers,many-streams,many-works,paused}.test.ts",
   "test/command/operate-redis.test.ts",

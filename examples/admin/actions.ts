@@ -1,10 +1,10 @@
 /** What an operator may do to a caller, and what the page shows of one. */
 import { SluiceError, type Decision, type Key, type PlainLimiter, type Policy } from "sluice";
 
-/** A limiter of the service, and the policy that holds now if it changes at run time. */
+/** A limiter of the service, and the policy that holds now for a caller if it changes at run time. */
 export interface OperatedLimiter {
   readonly limiter: PlainLimiter;
-  readonly policy?: () => Policy;
+  readonly policy?: (key: Key) => Policy;
 }
 
 /** An operator's wish, as the page sends it. */
@@ -88,7 +88,7 @@ export function expectThat(isRight: boolean, expected: string): asserts isRight 
 
 /** Does what an operator wants. Throws a {@link BadRequest} for a mistake and a {@link StoreFailed} for an outage. */
 export async function act({ limiter, policy }: OperatedLimiter, { verb, key, limit, tokens = 0, forMs = 0 }: Order): Promise<void> {
-  const now = policy?.() ?? limiter.policy;
+  const now = policy?.(key) ?? limiter.policy;
   const choice = policy === undefined ? [] : ([{ policy: now }] as const);
   const names = now.limits.flatMap(({ name, returns }) => (returns === undefined && name !== undefined ? [name] : []));
   const isOne = now.limits.length === 1;
@@ -104,7 +104,7 @@ export async function act({ limiter, policy }: OperatedLimiter, { verb, key, lim
 
 /** What is left to a caller. Takes nothing. */
 export async function stateOf({ limiter, policy }: OperatedLimiter, key: Key): Promise<CallerState> {
-  const decision: Decision = await failures(async () => limiter.peek(key, policy === undefined ? {} : { policy: policy() }));
+  const decision: Decision = await failures(async () => limiter.peek(key, policy === undefined ? {} : { policy: policy(key) }));
   const { allowed, retryAfterMs } = decision;
   const levels = (decision.limits ?? [decision]).map(({ limit, remaining, capacity, resetMs, inFlight = false }) => ({ limit, remaining, capacity, resetMs, inFlight }));
   return { levels, allowed, blocked: !decision.allowed && decision.blocked === true, retryAfterMs };

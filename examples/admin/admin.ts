@@ -1,8 +1,9 @@
 /** The page for operators: who calls most, who is refused, what is left to each, and what to do about it. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { createLimiter, MemoryStore, perMinute, type Store } from "sluice";
+import { createLimiter, MemoryStore, perMinute, type Key, type Store } from "sluice";
 import { act, BadRequest, expectThat, isKey, isReason, readOrder, stateOf, StoreFailed, type CallerState, type OperatedLimiter } from "./actions.js";
-import { describeControl, type Control, type Controls } from "./controls.js";
+import { ownName, type Numbers } from "../live-limits/live-limits.js";
+import { describeControl, describeNumbers, type CallerNumbers, type Control, type Controls } from "./controls.js";
 import { pageFile } from "./files.js";
 import { busiestCallers, type CallerRow } from "./recent-callers.js";
 import { Sessions } from "./sessions.js";
@@ -13,8 +14,11 @@ export interface AdminOptions {
   readonly limiters: Readonly<Record<string, OperatedLimiter>>;
   /** The policies whose numbers and mode change at run time. */
   readonly controls: Controls;
-  /** Changes a policy in all processes. */
-  readonly change: (policy: string, control: Control) => Promise<void> | void;
+  /** Changes numbers in all processes: a follower of `live-limits`, or the controls themselves for one process. */
+  readonly change: {
+    set(name: string, control: Control): Promise<void> | void;
+    unset(name: string): Promise<void> | void;
+  };
   /** Who called in the last minutes. */
   readonly counts: () => Promise<AllCounts>;
   /** Passwords by the operators' names. */
@@ -26,6 +30,11 @@ export interface AdminOptions {
    * the proxy's, so one guesser would keep all operators out: read the field that your proxy sets.
    */
   readonly addressOf?: (request: IncomingMessage) => string | undefined;
+  /**
+   * The names by which operators reach the page, such as `admin.example.com`. Default: those of this machine. Another
+   * name may be one that a foreign site pointed at this server.
+   */
+  readonly hosts?: readonly string[];
   /** Whether the page is served over TLS. Default true. */
   readonly secure?: boolean;
   /** Writes one line for each sign-in, and for each thing that an operator did. Default: standard output. */
@@ -43,6 +52,11 @@ export interface Overview {
   readonly policies: readonly (Control & { readonly name: string })[];
   /** The callers with the most requests, and those with the most refusals. */
   readonly callers: readonly CallerRow[];
+}
+
+/** What is left to a caller, and by which numbers if they change at run time. */
+export interface ShownCaller extends CallerState {
+  readonly numbers?: CallerNumbers;
 }
 
 /** What was done to a caller, and what is left to it: null if the store does not say. */
@@ -77,7 +91,7 @@ type Handler = (body: unknown, operator: string) => unknown;
 /** Answers the requests of the page. Give it a server of its own, on an address that only operators reach. */
 export function createAdmin(options: AdminOptions): RequestListener {
   const { limiters, controls, change, counts, operators, store, secure = true, audit = console.log, now = () => Date.now() } = options;
-  const { addressOf = ({ socket }) => socket.remoteAddress } = options;
+  const { addressOf = ({ socket }) => socket.remoteAddress, hosts = ["localhost", "127.0.0.1", "[::1]"] } = options;
   const sessions = new Sessions({ operators, store, secure, now });
   // A flood of guesses writes one line a minute for each address.
   const refusedLines = createLimiter({ policy: { name: "admin-refused-line", capacity: 1, refill: perMinute(1) }, store: new MemoryStore({ maxKeys: 1_000, clock: now }) });
@@ -99,15 +113,38 @@ export function createAdmin(options: AdminOptions): RequestListener {
     write(operator, { ...what, outcome: "done" });
   }
 
+  const callerOf = (body: unknown): { readonly operated: OperatedLimiter; readonly key: Key } => {
+    const { limiter, key } = Object(body) as { limiter?: unknown; key?: unknown };
+    expectThat(isKey(key), "a key: a text, or a list of texts and numbers");
+    return { operated: limiterOf(limiter), key };
+  };
+
   const handlers: Readonly<Record<string, Handler>> = {
     async "/api/overview"(_, operator): Promise<Overview> {
       const { processes, alone, ...all } = await counts();
       return { operator, processes, alone, limiters: Object.keys(limiters), policies: controls.list(), callers: busiestCallers(all) };
     },
-    async "/api/peek"(body): Promise<CallerState> {
-      const { limiter, key } = Object(body) as { limiter?: unknown; key?: unknown };
-      expectThat(isKey(key), "a key: a text, or a list of texts and numbers");
-      return stateOf(limiterOf(limiter), key);
+    async "/api/peek"(body): Promise<ShownCaller> {
+      const { operated, key } = callerOf(body);
+      const numbers = controls.ofCaller(operated.limiter.policy.name, key);
+      return { ...(await stateOf(operated, key)), ...(numbers !== undefined && { numbers }) };
+    },
+    async "/api/numbers"(body, operator): Promise<object> {
+      const { operated, key } = callerOf(body);
+      const { numbers, was, reason } = body as { numbers: Numbers | null; was: unknown; reason: unknown };
+      const policy = operated.limiter.policy.name;
+      const before = controls.ofCaller(policy, key);
+      expectThat(before !== undefined, `one of the policies ${controls.names.join(", ")}`);
+      expectThat(typeof numbers === "object", "numbers, or null for those for all");
+      expectThat(isReason(reason), "a reason of 3 to 200 characters");
+      const seen = Object(was) as Partial<CallerNumbers>;
+      if ((["capacity", "tokens", "everyMs", "isOwn"] as const).some((each) => seen[each] !== before[each])) {
+        throw new Answer(409, `These numbers were changed meanwhile: ${describeNumbers(before)}. Nothing was changed.`, { now: before });
+      }
+      const name = ownName(policy, key);
+      const after = numbers === null ? null : { capacity: numbers.capacity, tokens: numbers.tokens, everyMs: numbers.everyMs };
+      await recorded(operator, { verb: "numbers", policy, key, before, after, reason }, () => changed(() => (after === null ? change.unset(name) : change.set(name, after))));
+      return {};
     },
     async "/api/act"(body, operator): Promise<Done> {
       const order = readOrder(body);
@@ -129,13 +166,7 @@ export function createAdmin(options: AdminOptions): RequestListener {
       if ((["capacity", "tokens", "everyMs", "shadow"] as const).some((each) => seen[each] !== before[each])) {
         throw new Answer(409, `${name} was changed meanwhile: ${describeControl(before)}. Nothing was changed.`, { now: before });
       }
-      await recorded(operator, { verb: "policy", policy: name, before, after, reason }, async () => {
-        try {
-          await change(name, after);
-        } catch (error) {
-          throw error instanceof TypeError || error instanceof RangeError ? new BadRequest(error.message) : error;
-        }
-      });
+      await recorded(operator, { verb: "policy", policy: name, before, after, reason }, () => changed(() => change.set(name, after)));
       return {};
     },
   };
@@ -158,7 +189,7 @@ export function createAdmin(options: AdminOptions): RequestListener {
       return file === undefined ? send(response, 404, { message: "There is no such page." }) : response.setHeader("Content-Type", file.type).end(file.content);
     }
     if (request.method !== "POST") return send(response.setHeader("Allow", "GET, POST"), 405, { message: "Expected GET or POST" });
-    if (!isFromThisPage(request)) return send(response, 403, { message: "Expected a request of this page." });
+    if (!isFromThisPage(request, hosts)) return send(response, 403, { message: `Expected a request of this page, at ${hosts.join(" or ")}.` });
     const body = await readJson(request);
     if (path === "/api/sign-in") return signIn(request, response, body);
     if (path === "/api/sign-out") return send(response.setHeader("Set-Cookie", sessions.signOut), 200, {});
@@ -184,8 +215,19 @@ export function createAdmin(options: AdminOptions): RequestListener {
   }
 }
 
+/** Impossible numbers are a mistake of the request. */
+async function changed(make: () => Promise<void> | void): Promise<void> {
+  try {
+    await make();
+  } catch (error) {
+    throw error instanceof TypeError || error instanceof RangeError ? new BadRequest(error.message) : error;
+  }
+}
+
 /** A browser says from which page a request comes. Another site's page, and a program without a page, cannot act. */
-function isFromThisPage({ headers }: IncomingMessage): boolean {
+function isFromThisPage({ headers }: IncomingMessage, hosts: readonly string[]): boolean {
+  const name = headers.host?.replace(/:\d+$/, "").toLowerCase();
+  if (name === undefined || !hosts.some((each) => each.toLowerCase() === name)) return false;
   const site = headers["sec-fetch-site"];
   const origin = /^https?:\/\/(.+)$/.exec(headers.origin ?? "")?.[1];
   return origin !== undefined && origin === headers.host && (site === undefined || site === "same-origin") && headers["content-type"] === "application/json";

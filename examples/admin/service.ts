@@ -1,9 +1,9 @@
 /** A limited service, and its page for operators beside it. */
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Redis } from "ioredis";
-import { createLimiter, createObserver, MemoryStore, perMinute, whenDone, type Store } from "sluice";
+import { createLimiter, createObserver, MemoryStore, perMinute, whenDone, type Key, type Store } from "sluice";
 import { rateLimit } from "sluice/node";
 import { RedisStore } from "sluice/redis";
 import { followRedis } from "../live-limits/over-redis.js";
@@ -54,21 +54,25 @@ export async function start({ operators, redisUrl, prefix = "admin", port = 3000
   });
 
   // Replace this with your own sign-in. It must verify what the caller sends.
-  const limit = rateLimit.with({ key: ({ headers }) => ["user", headers.authorization?.replace(/^Bearer token-of-/, "")], unidentified: "refuse" });
-  const inbox = limit({ limiter: interactive, policy: () => controls.policy("interactive") })((_, response) => void response.end("no news\n"));
-  const found = limit({ limiter: search, policy: () => controls.policy("search") })((_, response) => void response.end("3 results\n"));
+  const keyOf = ({ headers }: IncomingMessage): Key | null => {
+    const user = headers.authorization?.replace(/^Bearer token-of-/, "");
+    return user === undefined || user === "" ? null : ["user", user];
+  };
+  const limit = rateLimit.with({ key: keyOf, unidentified: "refuse" });
+  const inbox = limit({ limiter: interactive, policy: (request) => controls.policy("interactive", keyOf(request)) })((_, response) => void response.end("no news\n"));
+  const found = limit({ limiter: search, policy: (request) => controls.policy("search", keyOf(request)) })((_, response) => void response.end("3 results\n"));
   const report = limit({ limiter: reports })((_, response) => void response.end("42 pages\n"));
   const routes = new Map([["/reports", report], ["/search", found]]);
   const service = createServer((request, response) => void (routes.get(request.url ?? "") ?? inbox)(request, response));
   const page = createServer(
     createAdmin({
       limiters: {
-        interactive: { limiter: interactive, policy: () => controls.policy("interactive") },
-        search: { limiter: search, policy: () => controls.policy("search") },
+        interactive: { limiter: interactive, policy: (key) => controls.policy("interactive", key) },
+        search: { limiter: search, policy: (key) => controls.policy("search", key) },
         reports: { limiter: reports },
       },
       controls,
-      change: (name, control) => (follower === null ? controls.set(name, control) : follower.set(name, control)),
+      change: follower ?? controls,
       counts: shared === null ? onlyThisProcess(callers) : () => shared.all(),
       operators, store, secure: false, // on loopback, without TLS
       ...audit,

@@ -49,6 +49,11 @@ export class LiveLimits<N extends Numbers = Numbers> {
     return this.#of(name).numbers;
   }
 
+  /** The numbers of one caller, or undefined where those for all hold. */
+  own(name: string, key: Key): N | undefined {
+    return this.#held.get(ownName(name, key))?.numbers;
+  }
+
   /** Changes the numbers in this process. Throws a TypeError or RangeError for impossible ones, and then changes nothing. */
   set(name: string, numbers: N): void {
     this.#held.set(name, { numbers, policy: this.check(name, numbers) });

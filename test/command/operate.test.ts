@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
-import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, monthly, perMinute, perSecond, StoreUnavailableError, whenDone, type Store } from "sluice";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, monthly, perMinute, perSecond, StoreUnavailableError, whenDone, type Key, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { LiveLimits, ownName } from "../../examples/live-limits/live-limits.js";
 import { importModule } from "../../src/command/module/import-module.js";
 import { runCommand } from "../../src/command/run-command.js";
 
@@ -155,6 +156,68 @@ describe("tiers of one name", () => {
     expect(await said("peek", shop, "interactive", "ann")).toMatch(/10 of 10 left, full\nA call now is allowed\.\nThis is by the numbers of interactive itself\. For a caller of another tier add --policy tiers\.paid\.\nNothing is spent/);
     expect(JSON.parse(await said("peek", shop, "interactive", "ann", "--json"))).toMatchObject({ otherTiers: ["tiers.paid"] });
     expect(await said("peek", shop, "interactive", "ann", "--policy", "free")).not.toContain("by the numbers");
+  });
+});
+
+describe("callers with numbers of their own", () => {
+  let shop: string;
+  const numbers = { capacity: 10, tokens: 2, everyMs: 1_000 };
+  const KEYS: Key[] = [["user", 42], ["user", "o'hara"], "ann", ["address", "2001:db8::/64"], ["tenant", "a.b", 7]];
+  beforeEach(() => {
+    const limits = new LiveLimits({ interactive: numbers });
+    KEYS.forEach((key, i) => limits.set(ownName("interactive", key), { ...numbers, capacity: 100 + i }));
+    given.shop = { interactive: createLimiter({ policy: limits.policy("interactive"), store: new MemoryStore({ clock: () => 0 }) }), callers: limits.callers("interactive") };
+    shop = join(folder, `callers-${++files}.mjs`);
+    writeFileSync(shop, "export const { interactive, callers } = globalThis.shop;\n");
+  });
+
+  test.each(KEYS.map((key, i) => [JSON.stringify(key), key, 100 + i] as const))("%s is shown by these numbers, and any other caller by those for all", async (_, key, capacity) => {
+    const parts = typeof key === "string" ? [key] : key.map(String);
+    const name = `callers.${JSON.stringify(typeof key === "string" ? key : parts)}`;
+    for (const more of [[], ["--policy", name], ["--policy", name.slice("callers.".length)]]) {
+      expect(await said("peek", shop, "interactive", ...parts, ...more), more[1]).toContain(`: ${capacity} of ${capacity} left, full\nA call now is allowed.\n`);
+    }
+    expect(await said("peek", shop, "interactive", ...parts)).toContain(`\nThis is by the caller's own numbers, ${name}.\n`);
+    expect(JSON.parse(await said("peek", shop, "interactive", ...parts, "--json"))).toMatchObject({ ownPolicy: name, left: { capacity } });
+    expect(await said("peek", shop, "interactive", ...parts, "7")).toContain("10 of 10 left");
+  });
+
+  test("each verb acts by these numbers", async () => {
+    expect(await said("debit", shop, "interactive", "user", "42", "--cost", "60")).toContain("40 of 100 left");
+    expect(await said("credit", shop, "interactive", "user", "42", "--cost", "20")).toContain("60 of 100 left");
+    expect(await said("block", shop, "interactive", "user", "42", "--for", "1min")).toContain("0 of 100 left, full in 60 s");
+    expect(await said("reset", shop, "interactive", "user", "42")).toContain("100 of 100 left");
+  });
+
+  test("the key of another notation is the same caller", async () => {
+    expect(await said("peek", shop, "interactive", '["user",42]')).toContain("100 of 100");
+    expect(await said("peek", shop, "interactive", "address", "2001:DB8::7")).toContain("103 of 103");
+  });
+
+  test("another caller's answer has the names as a shell takes them, and so has a mistake", async () => {
+    const names = `'callers.["user","42"]' or --policy 'callers.["user","o'\\''hara"]' or --policy 'callers."ann"'`;
+    expect(await said("peek", shop, "interactive", "bob")).toContain(`add --policy ${names}`);
+    const { code, err } = await run("peek", shop, "interactive", "bob", "--policy", 'callers.["user","43"]');
+    expect([code, err]).toEqual([2, expect.stringContaining(`got callers.["user","43"]. It exports 'callers.["user","42"]', `)]);
+    expect((await run("peek", shop, "interactive", "bob", "--policy", "callers.[user,42]")).err).toContain(`It exports 'callers.["user","42"]', `);
+  });
+
+  test("of a thousand customers twelve are named, the nearest first", async () => {
+    const limits = new LiveLimits({ interactive: numbers });
+    for (let i = 0; i < 1_000; i++) limits.set(ownName("interactive", ["user", i]), numbers);
+    Object.assign(given.shop ?? {}, { callers: limits.callers("interactive") });
+    const again = join(folder, `callers-${++files}.mjs`);
+    writeFileSync(again, "export const { interactive, callers } = globalThis.shop;\n");
+    expect(await said("peek", again, "interactive", "bob")).toMatch(/--policy 'callers\.\["user","0"\]' or .* or 988 more\.\n/);
+    expect((await run("peek", again, "interactive", "bob", "--policy", 'callers.["usr","777"]')).err).toMatch(/It exports 'callers\.\["user","777"\]', .*, 988 more\n$/);
+  });
+
+  test("of two policies of one caller none is chosen", async () => {
+    Object.assign(given.shop ?? {}, { more: { '["user","42"]': definePolicy({ name: "interactive", capacity: 7, refill: perSecond(1) }) } });
+    const again = join(folder, `callers-${++files}.mjs`);
+    writeFileSync(again, "export const { interactive, callers, more } = globalThis.shop;\n");
+    expect(await said("peek", again, "interactive", "user", "42")).toMatch(/: 10 of 10 left[^]*--policy 'more\.\["user","42"\]'/);
+    expect((await run("peek", again, "interactive", "user", "42", "--policy", '["user","42"]')).err).toContain(`the name of several. Write 'callers.["user","42"]' or 'more.["user","42"]'`);
   });
 });
 

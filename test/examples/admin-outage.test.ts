@@ -43,7 +43,7 @@ async function open(options: Partial<AdminOptions> = {}): Promise<void> {
       inbox: { limiter: createLimiter({ policy: { name: "inbox", capacity: 10, refill: perSecond(1) }, store }) },
     },
     controls,
-    change: (name, control) => controls.set(name, control),
+    change: controls,
     counts: onlyThisProcess(new RecentCallers()),
     operators: { ann: PASSWORD }, store, secure: false,
     audit: (line) => lines.push(JSON.parse(line) as Record<string, unknown>),
@@ -97,7 +97,7 @@ test("the store fails before the change: nothing was changed, and nothing is in 
 });
 
 test("numbers whose change fails on the way may hold, and the record says so", async () => {
-  await open({ change: () => Promise.reject(new Error("connection lost")) });
+  await open({ change: { set: () => Promise.reject(new Error("connection lost")), unset: () => undefined } });
   const headers = await signedIn(admin);
   const response = await post(admin, "policy", { name: "interactive", ...NUMBERS, capacity: 5, shadow: false, was: { ...NUMBERS, shadow: false }, reason: "ticket 7" }, headers);
   expect([response.status, await response.json()]).toEqual([503, { message: "It may have been done. Look before you repeat it." }]);

@@ -1,5 +1,6 @@
 // The operators' page of examples/admin: over memory, over Redis with two processes, and in Chromium.
 import type { ChildProcess } from "node:child_process";
+import { request } from "node:http";
 import { Redis } from "ioredis";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -27,7 +28,7 @@ describe("over memory", () => {
   afterEach(() => running.close());
 
   test("without a sign-in nothing is told, and nothing can be done", async () => {
-    for (const path of ["overview", "peek", "act", "policy", "nothing"]) {
+    for (const path of ["overview", "peek", "act", "policy", "numbers", "nothing"]) {
       for (const cookie of ["", "sluice-admin=ann.9999999999999.made-up", "sluice-admin=__proto__.9999999999999.x"]) expect((await post(running.admin, path, {}, { cookie })).status).toBe(401);
     }
     const { cookie } = await signedIn(running.admin);
@@ -64,6 +65,20 @@ describe("over memory", () => {
     expect((await fetch(`${running.admin}/api/overview`)).status).toBe(404);
     expect((await fetch(running.admin, { method: "PUT" })).status).toBe(405);
     expect((await fetch(`${running.admin}/constructor`)).status).toBe(404);
+  });
+
+  test("a name that another site pointed at this server can do nothing, and each name of this machine can", async () => {
+    const { port } = new URL(running.admin);
+    const wish = { name: "ann", password: PASSWORD };
+    const ask = (path: string, fields: Record<string, string>): Promise<number | undefined> => new Promise((resolve, reject) => {
+      const sent = request(`${running.admin}/api/${path}`, { method: "POST", headers: { "content-type": "application/json", ...fields } }, (response) => resolve(response.resume().statusCode));
+      sent.on("error", reject).end(JSON.stringify(wish));
+    });
+    for (const name of ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]", "0.0.0.0", ""]) {
+      for (const path of ["sign-in", "act", "policy", "numbers"]) expect(await ask(path, { host: `${name}:${port}`, origin: `http://${name}:${port}` }), name).toBe(403);
+    }
+    for (const origin of ["http://evil.example", `http://localhost:${Number(port) + 1}`, ""]) expect(await ask("sign-in", { host: `localhost:${port}`, origin })).toBe(403);
+    for (const name of ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"]) expect(await ask("sign-in", { host: `${name}:${port}`, origin: `http://${name}:${port}` })).toBe(200);
   });
 
   test("debit, credit, block, the end of a block, and reset, each with its record", async () => {
@@ -379,6 +394,45 @@ describeWith("chromium", "in a browser", () => {
     await page.click("#sign-out");
     await page.waitForSelector("#sign-in:not([hidden])");
     expect(await page.isVisible("main")).toBe(false);
+  }, 60_000);
+
+  test("one caller gets numbers of its own, and goes back to those for all", async () => {
+    await enter(page);
+    await look(page, "user bob", "reports");
+    expect(await page.isVisible("#numbers")).toBe(false); // its numbers do not change at run time
+    await look(page, "user bob");
+    const form = "#numbers";
+    await text(page, "#whose-numbers", "This caller has the numbers for all.");
+    expect([await page.inputValue(`${form} [name=capacity]`), await page.isVisible(`${form} [name=remove]`)]).toEqual(["10", false]);
+    await page.fill(`${form} [name=capacity]`, "0.5");
+    await page.fill(`${form} [name=reason]`, "ticket 4711");
+    await page.$eval(form, (each) => ((each as HTMLFormElement).noValidate = true));
+    await page.click(`${form} button`);
+    await text(page, "#message", /Expected `capacity`/);
+    expect(await page.inputValue(`${form} [name=reason]`)).toBe("ticket 4711"); // what was typed is still there
+    await page.fill(`${form} [name=capacity]`, "50");
+    await page.fill(`${form} [name=tokens]`, "1");
+    await page.fill(`${form} [name=seconds]`, "3600");
+    await page.click(`${form} button`);
+    await text(page, "#message", "user bob has numbers of its own, in all processes.");
+    await text(page, "#whose-numbers", "This caller has numbers of its own.");
+    await text(page, "#levels", "50 of 50 left");
+    for (let i = 0; i < 20; i++) expect(await call(running.service, "bob")).toBe(200);
+    await look(page, "user carol");
+    await text(page, "#whose-numbers", "This caller has the numbers for all.");
+    // Another operator is quicker.
+    const cookie = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join();
+    await look(page, "user bob");
+    await page.fill(`${form} [name=capacity]`, "60");
+    const was = { capacity: 50, tokens: 1, everyMs: 3_600_000, isOwn: true };
+    expect((await post(running.admin, "numbers", { limiter: "interactive", key: ["user", "bob"], numbers: { ...was, capacity: 70 }, was, reason: "quicker" }, { cookie })).status).toBe(200);
+    await page.fill(`${form} [name=reason]`, "slower");
+    await page.click(`${form} button`);
+    await text(page, "#message", "These numbers were changed meanwhile: capacity 70, 1 token every 3600 s. Nothing was changed.");
+    await page.click(`${form} [name=remove]`);
+    await text(page, "#message", "user bob has the numbers for all again.");
+    await text(page, "#levels", "0 of 10 left");
+    expect(await call(running.service, "bob")).toBe(429); // what was spent stays spent
   }, 60_000);
 
   test("fits a phone and a desktop, in light and dark, and works without a mouse", async () => {

@@ -1,11 +1,11 @@
 // The page's program. Keys come from callers, so they are shown as text, never as HTML.
 import type { Key } from "sluice";
-import type { CallerState } from "../actions.js";
-import type { Done, Overview } from "../admin.js";
+import type { Done, Overview, ShownCaller } from "../admin.js";
 import { offerLimits, onAct } from "./actions.js";
 import { showState } from "./caller.js";
 import { markCaller, showCallers } from "./callers.js";
 import { keyOfText, textOfKey } from "./key-text.js";
+import { onNumbers, showNumbers } from "./numbers.js";
 import { showPolicies } from "./policies.js";
 import { element, field, make, post, Refusal, say } from "./parts.js";
 
@@ -31,6 +31,13 @@ onAct((wish) => attempt(async () => {
   if (caller === shown) showState(state);
   say(`${message} It was: ${wish.verb === "block" && wish.forMs === 0 ? "end of the block" : wish.verb} of ${textOfKey(caller.key)}.`, state === null ? "bad" : "good");
 }));
+onNumbers(async (wanted) => {
+  if (shown === undefined) return;
+  const caller = shown;
+  await post("numbers", { ...caller, ...wanted });
+  if (caller === shown) await show(caller.limiter, caller.key);
+  say(wanted.numbers === null ? `${textOfKey(caller.key)} has the numbers for all again.` : `${textOfKey(caller.key)} has numbers of its own, in all processes.`);
+}, attempt);
 element("sign-out").addEventListener("click", () => void attempt(() => post("sign-out", {}).then(refresh)));
 
 /** Runs `handle` when the form is sent, and shows what went wrong. */
@@ -73,12 +80,14 @@ async function refresh(): Promise<void> {
   }, attempt);
   const caller = shown;
   if (caller === undefined) return;
-  const state = await post<CallerState>("peek", caller).catch((error: unknown) => {
+  const state = await post<ShownCaller>("peek", caller).catch((error: unknown) => {
     // No message: it would replace the one about the last action.
     if (error instanceof Refusal && error.status === 503) return null;
     throw error;
   });
-  if (caller === shown) showState(state);
+  if (caller !== shown) return;
+  showState(state);
+  if (state !== null) showNumbers(state.numbers);
 }
 
 function showSignIn(isOut: boolean): void {
@@ -88,7 +97,7 @@ function showSignIn(isOut: boolean): void {
 }
 
 async function show(limiter: string, key: Key): Promise<void> {
-  const state = await post<CallerState>("peek", { limiter, key });
+  const state = await post<ShownCaller>("peek", { limiter, key });
   shown = { limiter, key };
   field(look, "limiter").value = limiter;
   field(look, "key").value = textOfKey(key);
@@ -97,6 +106,7 @@ async function show(limiter: string, key: Key): Promise<void> {
   offerLimits(state);
   markCaller(limiter, key);
   showState(state);
+  showNumbers(state.numbers, true);
 }
 
 async function turn(): Promise<void> {

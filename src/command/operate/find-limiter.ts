@@ -3,6 +3,7 @@ import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { isPolicy, type Policy } from "../../core/policy.js";
 import { Misuse } from "../misuse.js";
+import { nearestFirst } from "../log/names.js";
 import { importModule, readExport } from "../module/import-module.js";
 import { policiesOfModule, type ModulePolicy } from "../module/policies-of-module.js";
 
@@ -26,6 +27,8 @@ interface Asked {
 export interface FoundLimiter {
   readonly limiter: OperatedLimiter;
   readonly tier: Policy | undefined;
+  /** Where the policy of this caller alone was found, if none was chosen. */
+  readonly ownPath: string | undefined;
   /** Other policies of the limiter's name, if none was chosen. The caller may be of one of these tiers. */
   readonly otherTiers: readonly string[];
 }
@@ -35,6 +38,7 @@ export interface Sought {
   readonly file: string;
   readonly name: string;
   readonly tier: string | undefined;
+  readonly key: Key;
   /** Whether a limiter over a store in memory is wanted. No service sees what is done to it. */
   readonly inMemory: boolean;
 }
@@ -43,7 +47,7 @@ export interface Sought {
  * The limiter that a module exports under `name`, and its policy of the name `tier`. Throws a {@link Misuse} that says
  * which names there are.
  */
-export async function findLimiter({ file, name, tier, inMemory }: Sought): Promise<FoundLimiter> {
+export async function findLimiter({ file, name, tier, key, inMemory }: Sought): Promise<FoundLimiter> {
   const exports = await importModule(file);
   const limiters = exports.filter(([each, value]) => readExport(each, () => isLimiter(value))).map(([each]) => each);
   const found = exports.find(([each]) => each === name)?.[1];
@@ -59,9 +63,16 @@ export async function findLimiter({ file, name, tier, inMemory }: Sought): Promi
     );
   }
   const policies = policiesOfModule(exports).filter(({ from }) => from === "policy");
-  if (tier !== undefined) return { limiter: found, tier: choose(policies, tier, file), otherTiers: [] };
+  if (tier !== undefined) return { limiter: found, tier: choose(policies, tier, file), ownPath: undefined, otherTiers: [] };
   const others = policies.filter(({ policy }) => policy.name === found.policy.name && policy !== found.policy);
-  return { limiter: found, tier: undefined, otherTiers: others.map(({ path }) => path) };
+  const [own, ...more] = others.filter(({ path }) => path.endsWith(`.${nameOfCaller(key)}`));
+  if (own !== undefined && more.length === 0) return { limiter: found, tier: own.policy, ownPath: own.path, otherTiers: [] };
+  return { limiter: found, tier: undefined, ownPath: undefined, otherTiers: others.map(({ path }) => path) };
+}
+
+/** The name of a caller among the policies of single callers: the key as JSON, in which 42 and "42" are one. */
+function nameOfCaller(key: Key): string {
+  return JSON.stringify(typeof key === "string" ? key : key.map(String));
 }
 
 /** A policy by its place in the module, or else by the name of its export or its own, if no other policy has that. */
@@ -71,12 +82,22 @@ function choose(policies: readonly ModulePolicy[], tier: string, file: string): 
   const [first, ...others] = exact === undefined ? named : [exact];
   if (first !== undefined && others.every(({ policy }) => policy === first.policy)) return first.policy;
   if (first !== undefined) {
-    const all = named.map(({ path }) => path).join(" or ");
+    const all = namesToType(named.map(({ path }) => path)).join(" or ");
     throw new Misuse(`Expected --policy to name one policy that ${file} exports, got ${tier}, the name of several. Write ${all}`);
   }
-  const names = policies.map(({ path }) => path).join(", ");
-  const known = names === "" ? "It exports none" : `It exports ${names}`;
+  const names = nearestFirst(policies.map(({ path }) => path), tier);
+  const known = names.length === 0 ? "It exports none" : `It exports ${namesToType(names).join(", ")}`;
   throw new Misuse(`Expected --policy to name a policy that ${file} exports, got ${tier}. ${known}`);
+}
+
+const MOST_POLICIES_SHOWN = 12;
+
+/** Names as a shell takes them. Of many, the first ones: each customer may have a policy. */
+export function namesToType(names: readonly string[], before = ""): string[] {
+  const quoted = (name: string): string => (/^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
+  const typed = names.slice(0, MOST_POLICIES_SHOWN).map((name) => `${before}${quoted(name)}`);
+  const left = names.length - typed.length;
+  return left > 0 ? [...typed, `${left} more`] : typed;
 }
 
 function isLimiter(value: unknown): value is OperatedLimiter {

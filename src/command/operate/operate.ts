@@ -55,7 +55,7 @@ export function operate(verb: Verb): (args: readonly string[], io: CommandIo) =>
 
 /** The answer for programs. `before` is absent for `peek`. `left` is null if the store did not answer a second time. */
 function jsonAnswer(
-  { verb, name, key, notes, cost, forMs, reason }: Order, { otherTiers }: FoundLimiter, before: Decision, left: Decision | null,
+  { verb, name, key, notes, cost, forMs, reason }: Order, { ownPath, otherTiers }: FoundLimiter, before: Decision, left: Decision | null,
 ): object {
   return {
     command: verb, limiter: name, key,
@@ -63,6 +63,7 @@ function jsonAnswer(
     ...(verb === "block" && { forMs }),
     ...(reason !== undefined && { reason }),
     ...(notes.length > 0 && { notes }),
+    ...(ownPath !== undefined && { ownPolicy: ownPath }),
     ...(otherTiers.length > 0 && { otherTiers }),
     ...(verb !== "peek" && { before }),
     left,

@@ -2,24 +2,25 @@ import type { Cost } from "../../core/cost.js";
 import type { Decision, Reading } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { duration, grouped, printable } from "../text.js";
-import type { FoundLimiter } from "./find-limiter.js";
+import { namesToType, type FoundLimiter } from "./find-limiter.js";
 import type { Order } from "./read-order.js";
 
 /** Follows the sentence that says what was done. */
 export const UNKNOWN_TEXT = "What is left is unknown: the store did not answer.\n";
 
 /** What is left to a caller, in words: a line for each limit, and one for the next call. */
-export function leftText({ key, name, notes }: Order, { otherTiers }: FoundLimiter, decision: Decision): string {
+export function leftText({ key, name, notes }: Order, found: FoundLimiter, decision: Decision): string {
   const { policy, limits } = decision;
   const who = `${callerText(key)}, "${policy}" of ${name}`;
   const rows = limits?.map((each) => `\n  ${each.limit}: ${readingText(each)}`).join("") ?? ` ${readingText(decision)}`;
   const read = notes.map((note) => `${printable(note)}\n`).join("");
-  return `${who}:${rows}\n${nextText(decision)}\n${tierText(name, otherTiers)}${read}`;
+  return `${who}:${rows}\n${nextText(decision)}\n${tierText(name, found)}${read}`;
 }
 
-/** A caller of another tier has other numbers. */
-function tierText(name: string, otherTiers: readonly string[]): string {
-  const others = otherTiers.map((tier) => `--policy ${tier}`).join(" or ");
+/** A caller of another tier, or with numbers of its own, has others than the limiter. */
+function tierText(name: string, { ownPath, otherTiers }: FoundLimiter): string {
+  if (ownPath !== undefined) return `This is by the caller's own numbers, ${printable(ownPath)}.\n`;
+  const others = printable(namesToType(otherTiers, "--policy ").join(" or "));
   return others === "" ? "" : `This is by the numbers of ${name} itself. For a caller of another tier add ${others}.\n`;
 }
 
