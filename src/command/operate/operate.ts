@@ -55,7 +55,10 @@ export function operate(verb: Verb): (args: readonly string[], io: CommandIo) =>
 
 /** The answer for programs. `before` is absent for `peek`. `left` is null if the store did not answer a second time. */
 function jsonAnswer(
-  { verb, name, key, notes, cost, forMs, reason }: Order, { ownPath, otherTiers }: FoundLimiter, before: Decision, left: Decision | null,
+  { verb, name, key, notes, cost, forMs, reason }: Order,
+  { ownPath, otherTiers }: FoundLimiter,
+  before: Decision,
+  left: Decision | null,
 ): object {
   return {
     command: verb, limiter: name, key,
