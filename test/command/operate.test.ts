@@ -7,7 +7,7 @@ import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, monthl
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { LiveLimits, ownName } from "../../examples/live-limits/live-limits.js";
-import { importModule } from "../../src/command/module/import-module.js";
+import { readModule } from "../../src/command/module/import-module.js";
 import { runCommand } from "../../src/command/run-command.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-operate-"));
@@ -330,7 +330,7 @@ describe("a module that cannot be loaded", () => {
   test("because it never ends", async () => {
     const waits = join(folder, "waits.mjs");
     writeFileSync(waits, "await new Promise(() => undefined);\n");
-    await expect(importModule(waits, 10)).rejects.toThrow(`${waits} did not finish loading within 0.01 s: a top-level await still waits`);
+    await expect(readModule(waits, () => null, 10)).rejects.toThrow(`${waits} did not finish loading within 0.01 s: a top-level await still waits`);
   });
 
   test.each([

@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import { thrownText, StoreFailure } from "../failure.js";
 import { Misuse } from "../misuse.js";
+import { watchBlocking } from "./watch-blocking.js";
 
 /** The exports of a module, by their names in order. */
 export type ModuleExports = ReadonlyArray<readonly [name: string, value: unknown]>;
@@ -10,11 +11,23 @@ export type ModuleExports = ReadonlyArray<readonly [name: string, value: unknown
 const LONGEST_LOAD_MS = 10_000;
 
 /**
- * Imports a user's module. Throws a {@link Misuse} for a file that cannot be loaded or that ends the process, and a
- * {@link StoreFailure} for one that does not finish within `longestMs`. What it prints meanwhile goes to standard
- * error: standard output is the command's own.
+ * Imports a user's module, and reads its exports by `read`. Throws a {@link Misuse} for a file that cannot be loaded or
+ * that ends the process, and a {@link StoreFailure} for one that does not finish within `longestMs`. One that blocks
+ * this process ends it. What it prints meanwhile goes to standard error: standard output is the command's own.
  */
-export async function importModule(file: string, longestMs = LONGEST_LOAD_MS): Promise<ModuleExports> {
+export async function readModule<T>(
+  file: string, read: (exports: ModuleExports) => T, longestMs = LONGEST_LOAD_MS, longestBlockMs = LONGEST_LOAD_MS,
+): Promise<T> {
+  const blocked = `sluice: ${file} blocks the process for over ${longestBlockMs / 1_000} s, as an endless loop does\n`;
+  const watch = watchBlocking(blocked, longestBlockMs);
+  try {
+    return read(await importModule(file, longestMs));
+  } finally {
+    watch.end();
+  }
+}
+
+async function importModule(file: string, longestMs: number): Promise<ModuleExports> {
   const timer = new AbortController();
   const { exit } = process;
   const { write } = process.stdout;

@@ -4,7 +4,7 @@ import type { Key } from "../../core/key.js";
 import { isPolicy, type Policy } from "../../core/policy.js";
 import { Misuse } from "../misuse.js";
 import { nearestFirst } from "../log/names.js";
-import { importModule, readExport } from "../module/import-module.js";
+import { readExport, readModule, type ModuleExports } from "../module/import-module.js";
 import { policiesOfModule, type ModulePolicy } from "../module/policies-of-module.js";
 
 /** The verbs of a limiter that a command calls. The limiter may be of another copy of the package. */
@@ -47,8 +47,11 @@ export interface Sought {
  * The limiter that a module exports under `name`, and its policy of the name `tier`. Throws a {@link Misuse} that says
  * which names there are.
  */
-export async function findLimiter({ file, name, tier, key, inMemory }: Sought): Promise<FoundLimiter> {
-  const exports = await importModule(file);
+export function findLimiter(sought: Sought): Promise<FoundLimiter> {
+  return readModule(sought.file, (exports) => limiterIn(exports, sought));
+}
+
+function limiterIn(exports: ModuleExports, { file, name, tier, key, inMemory }: Sought): FoundLimiter {
   const limiters = exports.filter(([each, value]) => readExport(each, () => isLimiter(value))).map(([each]) => each);
   const found = exports.find(([each]) => each === name)?.[1];
   if (!isLimiter(found)) {

@@ -29,7 +29,7 @@ Shows what a caller has left, and changes it, through the limiters of your own s
   --json             the answer as JSON
   --memory           also over a store in memory, for a test or a demo. No service sees what is done
 
-The exit code is 0 if it was done, 2 for wrong arguments, and 1 if the store failed.
+The exit code is 0 if it was done, 2 for wrong arguments, and 1 if the store failed or the output cannot be written.
 `;
 
 // A client may still be connecting, and its first call then exceeds the store's timeout.

@@ -1,6 +1,6 @@
 import { makePolicy, type Policy } from "../../core/policy.js";
 import { Misuse } from "../misuse.js";
-import { importModule } from "../module/import-module.js";
+import { readModule } from "../module/import-module.js";
 import { policiesAndOptionsOfModule } from "../module/policies-of-module.js";
 
 /** The policies of a module that a log can be replayed by. */
@@ -16,7 +16,7 @@ export interface PoliciesToReplay {
  * get a token back: they are left out. Throws a {@link Misuse} for a module without any policy.
  */
 export async function policiesToReplay(file: string): Promise<PoliciesToReplay> {
-  const found = policiesAndOptionsOfModule(await importModule(file));
+  const found = await readModule(file, policiesAndOptionsOfModule);
   if (found.length === 0)
     throw new Misuse(`Expected ${file} to export a policy, such as \`export const bulk = definePolicy({ ... })\`, got none`);
   const leftOut: string[] = [];

@@ -2,7 +2,7 @@ import { stat, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import type { CommandIo } from "../io.js";
-import { thrownText } from "../failure.js";
+import { StoreFailure, thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
 import { addressFieldOf } from "../log/address-field.js";
 import { FORMAT_NAMES } from "../log/format/named-formats.js";
@@ -137,7 +137,8 @@ async function writePage(file: string, page: string): Promise<void> {
   try {
     await writeFile(file, page);
   } catch (error) {
-    throw new Misuse(`Cannot write ${file}: ${thrownText(error)}`);
+    const isFull = ["ENOSPC", "EDQUOT", "EIO"].includes(String((error as { readonly code?: unknown }).code));
+    throw new (isFull ? StoreFailure : Misuse)(`Cannot write ${file}: ${thrownText(error)}`);
   }
 }
 

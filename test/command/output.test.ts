@@ -1,0 +1,108 @@
+// The command as a process: an output that takes nothing, and modules that block. Each ends with a message.
+import { spawn, type StdioOptions } from "node:child_process";
+import { existsSync, mkdtempSync, openSync, closeSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundled } from "../helpers/bundled.js";
+
+const folder = mkdtempSync(join(process.cwd(), "node_modules/.cache/output-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const LOG = "examples/simulate/access.log";
+let command: string;
+let limits: string;
+const fileOf = (name: string, text: string): string => {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+};
+beforeAll(async () => {
+  command = await bundled("src/command/main.ts");
+  const index = await bundled("src/index.ts");
+  limits = fileOf("limits.mjs", `import { createLimiter, MemoryStore } from ${JSON.stringify(index)};
+    const policy = { name: "api", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } };
+    export const api = createLimiter({ policy, store: new MemoryStore() });\n`);
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the command. A reader in `leaves` closes its end before the command writes. */
+function run(args: readonly string[], { stdout = "pipe" as number | "pipe", leaves = [] as readonly ("stdout" | "stderr")[], program = command } = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const stdio: StdioOptions = ["ignore", stdout, "pipe"];
+    const child = spawn(process.execPath, [program, ...args.map((each) => (each === "LIMITS" ? limits : each))], { stdio });
+    let [out, err] = ["", ""];
+    for (const each of leaves) child[each]?.destroy();
+    if (!leaves.includes("stdout")) child.stdout?.on("data", (chunk) => (out += String(chunk)));
+    if (!leaves.includes("stderr")) child.stderr?.on("data", (chunk) => (err += String(chunk)));
+    child.once("close", (code, signal) => resolve({ code, signal, out, err }));
+  });
+}
+
+const CHANGES: string[][] = [
+  ["credit", "LIMITS", "api", "user", "42", "--cost", "1", "--memory"],
+  ["debit", "LIMITS", "api", "user", "42", "--cost", "1", "--memory", "--json"],
+  ["block", "LIMITS", "api", "user", "42", "--for", "1min", "--memory"],
+  ["reset", "LIMITS", "api", "user", "42", "--memory"],
+];
+const LOOKS: string[][] = [
+  ["--help"], ["peek", "--help"], ["block", "--help"],
+  ["peek", "LIMITS", "api", "user", "42", "--memory"],
+  ["peek", "LIMITS", "api", "user", "42", "--memory", "--json"],
+  ["simulate", LOG, "--key", "address", "--policy", "7, 1/s"],
+  ["simulate", LOG, "--key", "address", "--recommend", "1%", "--json"],
+];
+const AGAIN = ". It may have been done. Look before you repeat it";
+
+describe.each([...CHANGES.map((args) => [args.join(" "), args, AGAIN] as const), ...LOOKS.map((args) => [args.join(" "), args, ""] as const)])("npx sluice %s", (_, args, again) => {
+  test.skipIf(!existsSync("/dev/full"))("to a full disk is a message, and exit code 1", async () => {
+    const full = openSync("/dev/full", "w");
+    expect(await run(args, { stdout: full })).toMatchObject({ code: 1, err: expect.stringMatching(new RegExp(`^sluice: Cannot write the output: ENOSPC.*${again}\\n$`)) as string });
+    closeSync(full);
+  });
+
+  test("to a reader that left is a message, and exit code 1", async () => {
+    expect(await run(args, { leaves: ["stdout"] })).toMatchObject({ code: 1, err: expect.stringMatching(new RegExp(`^sluice: Cannot write the output: .*EPIPE${again}\\n$`)) as string });
+    expect((await run(args, { leaves: ["stdout", "stderr"] })).code).toBe(1);
+  });
+
+  test("without a reader of its messages it does what it was asked to do", async () => {
+    expect(await run(args, { leaves: ["stderr"] })).toMatchObject({ code: 0, out: expect.stringMatching(/^[^]+\n$/) as string });
+  });
+});
+
+test("a mistake is exit code 2, also if no one reads the message", async () => {
+  expect((await run(["peek", "LIMITS"], { leaves: ["stderr"] })).code).toBe(2);
+  const printing = fileOf("printing.mjs", 'console.log("loading"); console.error("loading");\n');
+  expect((await run(["peek", printing, "api", "ann"], { leaves: ["stderr"] })).code).toBe(2);
+});
+
+test.skipIf(!existsSync("/dev/full"))("a page that finds no room is exit code 1", async () => {
+  const { code, err } = await run(["simulate", LOG, "--key", "address", "--policy", "7, 1/s", "--html", "/dev/full"]);
+  expect([code, err]).toEqual([1, expect.stringMatching(/^sluice: Cannot write \/dev\/full: ENOSPC/)]);
+});
+
+describe("a module that blocks", () => {
+  test.each([
+    ["an endless loop", "for (;;);"],
+    ["microtasks without an end", "for (;;) await null;"],
+    ["a getter that loops", "export const api = { get policy() { for (;;); } };"],
+    ["a proxy that loops", "export const api = new Proxy({}, { get() { for (;;); } });"],
+    ["a listener of signals, and a loop", 'process.on("SIGTERM", () => undefined); for (;;);'],
+  ])("%s: is a sentence, and ends the process", async (name, text) => {
+    const module = fileOf(`${name.replaceAll(/\W/g, "-")}.mjs`, `${text}\n`);
+    const child = await bundled("test/command/read-module-child.ts");
+    expect(await run([module, "500"], { program: child })).toEqual({ code: null, signal: "SIGKILL", out: "", err: `sluice: ${module} blocks the process for over 0.5 s, as an endless loop does\n` });
+  });
+
+  test("each command watches, and one that only waits is exit code 1", async () => {
+    const [loops, waits] = [fileOf("loops.mjs", "for (;;);\n"), fileOf("waits.mjs", "setInterval(() => undefined, 1_000); await new Promise(() => undefined);\n")];
+    const of = (module: string) => [["peek", module, "api", "ann"], ["simulate", LOG, "--key", "address", "--policies", module]].map((args) => run(args));
+    for (const ended of await Promise.all(of(loops))) expect(ended).toMatchObject({ signal: "SIGKILL", err: expect.stringMatching(/^sluice: .*blocks the process for over 10 s.*\n$/) as string });
+    for (const ended of await Promise.all(of(waits))) expect(ended).toMatchObject({ code: 1, out: "", err: `sluice: ${waits} did not finish loading within 10 s: a top-level await still waits\n` });
+  }, 90_000);
+});
