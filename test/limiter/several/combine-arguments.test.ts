@@ -1,5 +1,5 @@
 // Bad input to a combination: all arguments of all members are checked before anything is charged, settled or reset.
-import { combine, createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision } from "sluice";
+import { combine, createLimiter, definePolicy, MemoryStore, perSecond, unlimited, whenDone, type AsyncStore, type Decision } from "sluice";
 import { describe, expect, test } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
 
@@ -48,8 +48,9 @@ const tokenRows = (title: string): readonly Row[] => [
 ];
 const bare = (title: string): readonly Row[] => [
   ["nothing", undefined, `Expected \`${title}\` to be a number, or an object with the names of the members, got undefined`],
-  ["a number for several limits", 2, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests: 2, tokens: 2 }`],
-  ["a number for several limits of one member", { user: 1, team: 2 }, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests: 2, tokens: 2 }`],
+  ["a number for several limits", 2, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { user: 2, team: { requests: 2, tokens: 2 } }`],
+  ["a number for several limits of one member", { user: 1, team: 2 }, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { user: 1, team: { requests: 2, tokens: 2 } }`],
+  ["a number for one member alone", { team: 2 }, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { team: { requests: 2, tokens: 2 } }`],
 ];
 
 /** Expects the message from every call, and that no member notices. */
@@ -166,5 +167,41 @@ describe("the members", () => {
     const one = combine(members);
     members["other"] = user;
     expect(one.consume({ user: "zoe" }).allowed).toBe(true);
+  });
+});
+
+describe("one number over several limits", () => {
+  const named = (name: string, ...limits: string[]) => createLimiter({
+    policy: limits.length === 0 ? { name, capacity: 50, refill: perSecond(1) } : { name, limits: limits.map((limit) => (limit === "parallel" ? { name: limit, capacity: 9, returns: whenDone() } : { name: limit, capacity: 50, refill: perSecond(1) })) },
+  });
+  const inner = combine({ user: named("user"), "per-team": named("team", "requests", "tokens", "parallel") });
+  const outer = combine({ inner, service: named("service"), calls: named("calls", "first", "parallel") });
+  const innerKeys = { user: "ann", "per-team": "blue" };
+  const outerKeys = { inner: innerKeys, service: "all", calls: "all" };
+  const written = (call: () => unknown): unknown => {
+    try {
+      return call();
+    } catch (error) {
+      return Function(`return (${/write (.*)$/.exec((error as Error).message)?.[1]})`)();
+    }
+  };
+
+  test.each<[title: string, tokens: number | object, wanted: object]>([
+    ["for all members", 5, { inner: { user: 5, "per-team": { requests: 5, tokens: 5 } }, service: 5, calls: { first: 5 } }],
+    ["for a combination in it", { inner: 5 }, { inner: { user: 5, "per-team": { requests: 5, tokens: 5 } } }],
+    ["for one member", { calls: 5, service: 4 }, { service: 4, calls: { first: 5 } }],
+  ])("%s says what to write, and that works", (_, tokens, wanted) => {
+    const settled = outer.consume(outerKeys, 6);
+    for (const call of [
+      (given: unknown) => outer.debit(outerKeys, given as never), (given: unknown) => outer.credit(outerKeys, given as never), (given: unknown) => outer.settle(outerKeys, settled, given as never),
+    ]) {
+      const code = written(() => call(tokens));
+      expect(code).toEqual(wanted);
+      expect(() => call(code)).not.toThrow();
+    }
+  });
+
+  test("leaves out a member without a limit", () => {
+    expect(written(() => inner.debit({ user: unlimited, "per-team": "blue" }, 5 as never))).toEqual({ "per-team": { requests: 5, tokens: 5 } });
   });
 });
