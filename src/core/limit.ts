@@ -143,12 +143,16 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const rule = written?.rule as LimitRule | undefined;
   const capacity = positiveInteger("capacity", own.capacity);
   const given = (["refill", "renews", "returns"] as const).filter((each) => own[each] !== undefined);
-  if (given.length > 1) throw new TypeError(`Expected only one of \`${given.join("` and `")}\`, got ${given.length}`);
+  if (given.length > 1) {
+    throw new TypeError(`Expected only one of \`${given.join("` and `")}\`, got ${given.length}. For several write \`limits\``);
+  }
   if (written !== undefined && rule?.field !== field) {
     const { every, name: made } = Object(written) as { readonly every?: string; readonly name?: string };
     const [, day, week] = /^"?(?:(da)|(week))/.exec(every ?? made ?? show(written)) ?? [];
     const maker = field === "returns" ? "whenDone" : day ? "daily" : week ? "weekly" : "monthly";
-    throw new TypeError(`${expected(field, `made by ${maker}()`, written)}. For a copy write ${maker}(limit.${field})`);
+    const verb = typeof written === "function" ? "called, as in" : "made by";
+    const copy = typeof written === "object" ? `. For a copy write ${maker}(limit.${field})` : "";
+    throw new TypeError(expected(field, `${verb} ${maker}()`, written) + copy);
   }
   const refill =
     rule ??

@@ -43,6 +43,9 @@ function notWhole(name: string, what: string, least: number): Row[] {
 const positive = (name: string): Row[] => notWhole(name, "a positive integer", 1);
 const titled = (row: Row): [title: string, row: Row] => [row[2].length > 110 ? `${row[2].slice(0, 110)}…` : row[2], row];
 
+const notMade = (field: string, maker: string, got: string): string =>
+  `Expected \`${field}\` to be ${got === "a function" ? "called, as in" : "made by"} ${maker}(), got ${got}${got === "an object" ? `. For a copy write ${maker}(limit.${field})` : ""}`;
+
 describe("L9 · limits and policies", () => {
   const refused: readonly Row[] = [
     ...positive("capacity").map(([given, ...rest]): Row => [{ capacity: given, refill }, ...rest]),
@@ -56,13 +59,13 @@ describe("L9 · limits and policies", () => {
     [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
     [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`, got undefined"],
     ...[{ refill, renews: daily() }, { renews: daily(), returns: whenDone() }, { refill, returns: whenDone() }, { refill, renews: null }, { refill, renews: daily(), returns: whenDone() }].map((two): Row => [
-      { capacity: 5, ...two }, TypeError, `Expected only one of \`${Object.keys(two).join("` and `")}\`, got ${Object.keys(two).length}`,
+      { capacity: 5, ...two }, TypeError, `Expected only one of \`${Object.keys(two).join("` and `")}\`, got ${Object.keys(two).length}. For several write \`limits\``,
     ]),
     ...([[daily, "daily", "a function"], [weekly, "weekly", "a function"], [monthly, "monthly", "a function"], ["daily", "daily", '"daily"'], ["weekly", "weekly", '"weekly"'], ["month", "monthly", '"month"'], [structuredClone(daily({ at: "06:00" })), "daily", "an object"], [structuredClone(weekly()), "weekly", "an object"], [structuredClone(monthly()), "monthly", "an object"], [refill, "monthly", "an object"], [whenDone(), "monthly", "an object"]] as ReadonlyArray<readonly [unknown, string, string]>).map(([renews, maker, got]): Row => [
-      { capacity: 5, renews }, TypeError, `Expected \`renews\` to be made by ${maker}(), got ${got}. For a copy write ${maker}(limit.renews)`,
+      { capacity: 5, renews }, TypeError, notMade("renews", maker, got),
     ]),
     ...([[whenDone, "a function"], [structuredClone(whenDone()), "an object"], [true, "true"], [monthly(), "an object"]] as ReadonlyArray<readonly [unknown, string]>).map(([returns, got]): Row => [
-      { capacity: 5, returns }, TypeError, `Expected \`returns\` to be made by whenDone(), got ${got}. For a copy write whenDone(limit.returns)`,
+      { capacity: 5, returns }, TypeError, notMade("returns", "whenDone", got),
     ]),
     [{ capacity: 5, renews: null }, TypeError, "Expected `renews` to be made by monthly(), got null. For a copy write monthly(limit.renews)"],
     [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`, got 5"],

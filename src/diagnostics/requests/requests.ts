@@ -33,7 +33,7 @@ export function createRequestCheck(store: Store): RequestCheck {
     if (!isQuiet("SLUICE_COUNTED_TWICE") && wasCounted(ledger, request, key, policy)) {
       warnOnce(
         "SLUICE_COUNTED_TWICE",
-        `A request was counted twice for one key under policy "${policy}": two rate limits see it`,
+        `A request was counted twice for one key under policy "${policy}": two rate limits see it. Keep one of them`,
       );
     }
     if (typeof key !== "string" && key !== UNIDENTIFIED && !isQuiet("SLUICE_KEY_IS_LIST") && isListOf(request, key)) {

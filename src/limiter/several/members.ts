@@ -112,7 +112,9 @@ function optionsOf(given: unknown, known: readonly string[]): Readonly<Record<st
   return { __proto__: null, ...given } as Readonly<Record<string, unknown>>;
 }
 
-/** What to write for the tokens of each member: `{ user: 5, model: { requests: 5, tokens: 5 } }`. Null for no member. */
+/**
+ * What to write for the tokens of each member: `{ user: 5, model: { requests: 5, tokens: 5 } }`. Null for no member.
+ */
 export function codeOfMembers(
   members: readonly CombinationMember[], policies: ReadonlyArray<Policy | null>, tokens: readonly unknown[],
 ): string | null {

@@ -182,7 +182,8 @@ describe("one number over several limits", () => {
     try {
       return call();
     } catch (error) {
-      return Function(`return (${/write (.*)$/.exec((error as Error).message)?.[1]})`)();
+      const code = /write (.*)$/.exec((error as Error).message)?.[1] ?? "";
+      return JSON.parse(code.replace(/([{,] )([a-z]+):/g, '$1"$2":'));
     }
   };
 
