@@ -38,7 +38,7 @@ export class LiveLimits<N extends Numbers = Numbers> {
     return (own ?? this.#of(name)).policy;
   }
 
-  /** The policies of the callers with numbers of their own, by their keys. A module exports them for `npx sluice peek --policy`. */
+  /** The policies of the callers with numbers of their own, by their keys. A module exports them for `npx sluice`. */
   callers(name: string): Readonly<Record<string, Policy>> {
     const own = [...this.#held].filter(([each]) => each.startsWith(`${name} `));
     return Object.fromEntries(own.map(([each, { policy }]) => [each.slice(name.length + 1), policy]));
