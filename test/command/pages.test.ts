@@ -26,7 +26,7 @@ describeWith("redis", "the commands that pages show", () => {
   const redis = new Redis(redisUrl(), { lazyConnect: true });
   let limiters: PlainLimiter[];
   beforeAll(async () => {
-    const [command, module] = await Promise.all([bundled("src/command/main.ts"), bundled("test/command/limits-of-pages.ts")]);
+    const [command, module] = await Promise.all([bundled("src/command/main.ts"), bundled("test/command/pages-module.ts")]);
     mkdirSync(join(folder, "bin"));
     writeFileSync(join(folder, "bin/npx"), `#!/bin/sh\n[ "$1" = sluice ] || exit 127\nshift\nexec '${process.execPath}' '${command}' "$@"\n`, { mode: 0o755 });
     writeFileSync(join(folder, "limits.mjs"), `export * from ${JSON.stringify(module)};\n`);
