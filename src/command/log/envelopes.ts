@@ -5,6 +5,7 @@ const PREFIXES = [
   /^\[(?:pod\/)?[^\]\s"{]+\] /, // kubectl logs --prefix
   /^[\w.-]+ *\| /, // Docker Compose
   /^<\d{1,3}>1 \S+ \S+ \S+ \S+ \S+ (?:-|\[[^\]]*\]) /, // syslog of RFC 5424
+  /^(?:[\w.-]+ )?[\w./-]+\[[^\]\s]+\]: /, // rsyslog after its time, and Heroku
   /^(?:<\d{1,3}>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:]+: /, // syslog of RFC 3164
 ];
 const PREFIX_TIME = /^\d{4}-\d\d-\d\dT\S+/;

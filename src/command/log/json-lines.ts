@@ -11,7 +11,9 @@ export type ReadRecord = (given: unknown, outerTime: unknown, depth: number) => 
 export type MemberNames = Readonly<Record<string, readonly string[]>>;
 
 // Guessed, in this order, when the time of JSON lines is not named.
-const TIMES = ["time", "timestamp", "ts", "@timestamp", "at", "date"];
+const TIMES = [
+  "time", "timestamp", "ts", "@timestamp", "at", "date", "datetime", "@t", "start_time", "started_at", "requestTime", "timeStamp",
+];
 /** Envelopes in envelopes, at most. */
 const DEEPEST_ENVELOPE = 4;
 
@@ -39,7 +41,7 @@ export function jsonReader(
   const textOf = address === null ? keyTextOf : addressTextOf;
   const costFields = costs.map(costField).map((cost) => ({ ...cost, fields: named(cost.field) }));
   const timeFields = time === undefined ? [...(members["time"] ?? []), ...TIMES].map(namedField) : named(time);
-  const timePlace = ` at ${time ?? `any of ${TIMES.join(", ")}`}`;
+  const timePlace = ` at ${time ?? `time, timestamp, ts or another known name`}`;
   const ofRecord: ReadRecord = (given, outerTime, depth) => {
     let at = NaN;
     for (const { path } of timeFields) {

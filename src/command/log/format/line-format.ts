@@ -7,6 +7,8 @@ export interface FormatField {
    * it ends where the text after it begins.
    */
   readonly shape?: RegExp | undefined;
+  /** Whether its text is one word, without blanks. */
+  readonly isWord?: boolean | undefined;
   /** The part of the time that it is. */
   readonly time?: string | undefined;
 }
@@ -76,12 +78,13 @@ export class LineFormat {
 
   /** Where a field ends that begins at `from`, or -1. */
   #endOf(i: number, line: string, from: number, after: string, isQuoted: boolean): number {
-    const { shape } = this.fields[i] as FormatField;
+    const { shape, isWord } = this.fields[i] as FormatField;
     if (shape !== undefined) return endOfShape(shape, line, from, after);
     const next = this.fields[i + 1];
     if (next === undefined && after === "") return line.length;
     for (let end = line.indexOf(after, from); end >= 0;) {
       const begin = afterBlanks(line, end + after.length, after);
+      if (isWord === true && !after.startsWith(" ") && line.lastIndexOf(" ", end - 1) >= from) return -1;
       const isInside = isQuoted ? isEscaped(line, end, from) : after.startsWith(" ") && isInList(line, end, from);
       if (!isInside) {
         if (next?.shape === undefined) return end;

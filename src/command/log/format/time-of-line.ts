@@ -5,15 +5,16 @@ import type { FormatField } from "./line-format.js";
 export type TimeOfLine = (texts: readonly string[]) => number;
 
 /** The fields that are a whole time, in the order in which they are asked. */
-const WHOLE_TIMES = ["time_local", "time_iso8601", "msec", "time", "timestamp"];
+const WHOLE_TIMES = ["time_local", "time_iso8601", "msec", "time", "start_time", "timestamp"];
 
 /** Returns the reader of the time, or undefined if the fields have none. */
 export function timeOfFields(fields: readonly FormatField[]): TimeOfLine | undefined {
   const place = (name: string): number => fields.findIndex(({ names }) => names[0]?.toLowerCase() === name);
-  const [date, time] = [place("date"), place("time")];
+  const first = (...names: readonly string[]): number => names.map(place).find((at) => at >= 0) ?? -1;
+  const [date, time] = [first("date", "date-local"), first("time", "time-local")];
   if (date >= 0 && time >= 0) return withLast([date, time], ([day = "", clock = ""]) => instantOf(`${day}T${clock}`));
-  const whole = WHOLE_TIMES.map(place).find((at) => at >= 0);
-  if (whole !== undefined) return timeOfField(whole);
+  const whole = first(...WHOLE_TIMES);
+  if (whole >= 0) return timeOfField(whole);
   const parts = fields.flatMap((field, at) => (field.time === undefined ? [] : [{ at, part: field.time }]));
   const has = (part: string): boolean => parts.some((each) => each.part === part);
   const hasDate = (has("year") || has("shortYear")) && has("month") && has("day");
