@@ -16,7 +16,7 @@ test("the guides have commands", () => {
 
 afterEach(() => void vi.useRealTimers());
 
-test.each(commandsOf(GUIDE))("npx sluice %s", (command, output) => expectOutput(command, output));
+test.each(commandsOf(GUIDE))("command %# of the guide", (command, output) => expectOutput(command, output));
 
 test("the commands for operators, in the order of the guide", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
@@ -26,7 +26,7 @@ test("the commands for operators, in the order of the guide", async () => {
 });
 
 async function expectOutput(command: string, output: string): Promise<void> {
-  const args = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+  const args = [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, plain]) => double ?? single ?? plain ?? "");
   let out = "";
   const stdout = new Writable({ write: (chunk, _, done) => ((out += String(chunk)), done()) });
   expect(await runCommand(args, { stdin: Readable.from([]), stdout, stderr: stdout }), out).toBe(0);

@@ -41,7 +41,7 @@ export function jsonReader(
   const textOf = address === null ? keyTextOf : addressTextOf;
   const costFields = costs.map(costField).map((cost) => ({ ...cost, fields: named(cost.field) }));
   const timeFields = time === undefined ? [...(members["time"] ?? []), ...TIMES].map(namedField) : named(time);
-  const timePlace = ` at ${time ?? `time, timestamp, ts or another known name`}`;
+  const timePlace = ` at ${time ?? "time, timestamp, ts or another known name (--time names it)"}`;
   const ofRecord: ReadRecord = (given, outerTime, depth) => {
     let at = NaN;
     for (const { path } of timeFields) {

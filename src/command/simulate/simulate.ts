@@ -34,7 +34,7 @@ Replays a log by a policy, and says who would have been refused.
   --policy "30, 5/s"    capacity, and the tokens that return in a time (s, min, h, d, 10s). May be repeated
   --policies <file>     a module that exports policies or limiters, such as limits.mjs
   --recommend 0.1%      the smallest capacity for each rate that refuses at most this share
-  --time <field>        in JSON: where the time is. Default: time, timestamp, ts, @timestamp, at or date
+  --time <field>        where the time is. Default: that of the format; in JSON time, timestamp, ts and others
   --cost <field>        what a request costs: bytes; in JSON a path such as usage.total_tokens.
                         For one limit tokens=usage.total_tokens. For fractions spend*100.
                         May be repeated. Default: the limit's own cost, or 1

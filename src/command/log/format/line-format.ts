@@ -82,9 +82,11 @@ export class LineFormat {
     if (shape !== undefined) return endOfShape(shape, line, from, after);
     const next = this.fields[i + 1];
     if (next === undefined && after === "") return line.length;
+    const blank = isWord === true ? line.indexOf(" ", from) : -1;
+    const wordEnd = blank < 0 || after.startsWith(" ") ? line.length : blank;
     for (let end = line.indexOf(after, from); end >= 0;) {
       const begin = afterBlanks(line, end + after.length, after);
-      if (isWord === true && !after.startsWith(" ") && line.lastIndexOf(" ", end - 1) >= from) return -1;
+      if (end > wordEnd) return -1;
       const isInside = isQuoted ? isEscaped(line, end, from) : after.startsWith(" ") && isInList(line, end, from);
       if (!isInside) {
         if (next?.shape === undefined) return end;
