@@ -128,7 +128,7 @@ describe("W3C", () => {
 });
 
 test.each([
-  [["--format", "nginxx", "--key", "a"], "Expected --format to be one of alb, caddy, cloudfront, combined, common, elb, envoy, haproxy, istio, nlb, squid, traefik, w3c, or the text of nginx's log_format ('$remote_addr ...') or Apache's LogFormat ('%h ...'), got nginxx"],
+  [["--format", "nginxx", "--key", "a"], "Expected --format to be one of alb, caddy, cloudfront, combined, common, elb, envoy, haproxy, istio, nlb, squid, traefik, vhost_combined, w3c, or the text of nginx's log_format ('$remote_addr ...') or Apache's LogFormat ('%h ...'), got nginxx"],
   [["--format", "", "--key", "a"], "or Apache's LogFormat ('%h ...'), got an empty text"],
   [["--format", "constructor", "--key", "a"], "got constructor"],
   [["--format", "$remote_addr $status", "--key", "remote_addr"], "Expected --format to have a time ($time_local, $time_iso8601, $msec or $time), got a format without one"],

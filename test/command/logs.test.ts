@@ -61,6 +61,32 @@ describe("shapes of logs", () => {
   });
 
   test.each([
+    ["203.0.113.7 - ann lee", "address", "203.0.113.7"],
+    ["203.0.113.7 - ann lee", "user", "ann lee"],
+    ["203.0.113.7, 10.0.0.1 - -", "address", "203.0.113.7"],
+    ["shop.example:443 203.0.113.7 - ann lee", "address", "203.0.113.7"],
+    ["shop.example 203.0.113.7 - -", "address", "203.0.113.7"],
+    ["shop.example 203.0.113.7, 10.0.0.1 - ann lee", "user", "ann lee"],
+    ["2001:db8::7 - -", "address", "2001:db8::/64"],
+    ["203.0.113.7:4711 - ann lee", "address", "203.0.113.7"],
+  ])("%s by %s", async (begin, key, caller) => {
+    const { out } = await simulated(`${begin} [05/Mar/2026:20:33:53 +0000] "GET / HTTP/1.1" - -`, "--key", key);
+    expect(out).toContain(`1 request of 1 caller`);
+    expect(out).toContain(`(${caller})`);
+  });
+
+  test("two addresses before the user say no caller: the format does", async () => {
+    const text = '198.51.100.4 203.0.113.7 - - [05/Mar/2026:20:33:53 +0000] "GET / HTTP/1.1" 200 12';
+    expect(await simulated(text, "--key", "address")).toMatchObject({ code: 2, out: expect.stringContaining("Other formats are read with --format.") as string });
+    expect((await simulated(text, "--key", "X-Forwarded-For", "--format", '%h %{X-Forwarded-For}i %l %u %t "%r" %>s %b')).out).toContain("(203.0.113.7)");
+  });
+
+  test("the time before the JSON of a logger", async () => {
+    const text = '2026/03/05 20:33:53.123\tINFO\thttp.log.access\thandled request\t{"request": {"remote_ip": "203.0.113.7"}}';
+    expect((await simulated(text, "--key", "address")).out).toMatch(/^1 request of 1 caller in 0 ms, from 2026-03-05T20:33:53\.123Z/);
+  });
+
+  test.each([
     ["UTF-16 LE with a mark", Buffer.from(`\uFEFF${line}\r\n`, "utf16le")],
     ["UTF-16 LE", Buffer.from(`${line}\r\n`, "utf16le")],
     ["UTF-16 BE with a mark", Buffer.from(`\uFEFF${line}\r\n`, "utf16le").swap16()],
@@ -121,7 +147,9 @@ test("fractional costs by a factor", async () => {
 test.each([
   [1_790_000_000, 1_790_000_000_000], [1_790_000_000_123, 1_790_000_000_123], [1_790_000_000_123_456, 1_790_000_000_123],
   ["1790000000123456789", 1_790_000_000_123], ["2026-02-28T23:59:59Z", Date.UTC(2026, 1, 28, 23, 59, 59)], ["2028-02-29T00:00", Date.UTC(2028, 1, 29)],
-  ["2026-02-29T00:00", NaN], ["2026-02-31T00:00:00Z", NaN], ["31/Feb/2026:10:00:00 +0000", NaN], ["01/Feb/2026:25:61:00 +0000", NaN], ["2026-13-01T00:00", NaN], ["1e30", NaN],
+  ["2026-02-29T00:00", NaN], ["2026-02-31T00:00:00Z", NaN], ["31/Feb/2026:10:00:00 +0000", NaN], ["01/Feb/2026:25:61:00 +0000", NaN], ["2026-13-01T00:00", NaN],
+  ["06/Feb/2026:12:14:14.655", Date.UTC(2026, 1, 6, 12, 14, 14, 655)], ["2026/06/01 - 15:04:05", Date.UTC(2026, 5, 1, 15, 4, 5)], ["Thu, 05 Mar 2026 20:33:53 GMT", Date.UTC(2026, 2, 5, 20, 33, 53)],
+  ["Thu Mar  5 20:33:53 2026", Date.UTC(2026, 2, 5, 20, 33, 53)], ["Sat, 31 Feb 2026 20:33:53 GMT", NaN], ["2026-06-01T12:00:00+05:30", Date.UTC(2026, 5, 1, 6, 30)], ["1e30", NaN],
 ])("the instant %j is %d", (text, at) => expect(instantOf(text)).toBe(at));
 
 test("a few entries far ahead keep none of the others waiting, and come last", () => {

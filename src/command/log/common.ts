@@ -47,7 +47,8 @@ function commonField(field: string, option: string): (found: RegExpExecArray) =>
   const group = Object.hasOwn(GROUPS, field) ? GROUPS[field as keyof typeof GROUPS] : undefined;
   if (group === undefined)
     throw new Misuse(
-      `Expected ${option} to be one of ${COMMON_FIELDS.join(", ")} for a log in the common or combined format, got ${field}`,
+      `Expected ${option} to be one of ${COMMON_FIELDS.join(", ")} for a log in the common or combined format, got ${field}. ` +
+        "--format reads others",
     );
   return (found) => found[group] ?? "-";
 }

@@ -10,6 +10,12 @@ const PREFIXES = [
 ];
 const PREFIX_TIME = /^\d{4}-\d\d-\d\dT\S+/;
 
+// Loggers of Go write slashes, and those of Java a comma before the milliseconds.
+const LEADING_TIME = /^\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)/;
+
+/** The time with which a logger begins its text, or undefined. */
+export const leadingTime = (text: string): string | undefined => LEADING_TIME.exec(text)?.[1];
+
 /** A line without the prefixes before it, and the time that a prefix had. */
 export function withoutPrefixes(line: string): { readonly text: string; readonly time: string | undefined } {
   let text = line;

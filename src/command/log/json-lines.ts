@@ -13,6 +13,7 @@ export type MemberNames = Readonly<Record<string, readonly string[]>>;
 // Guessed, in this order, when the time of JSON lines is not named.
 const TIMES = [
   "time", "timestamp", "ts", "@timestamp", "at", "date", "datetime", "@t", "start_time", "started_at", "requestTime", "timeStamp",
+  "time_iso8601", "time_local", "StartUTC", "EdgeStartTimestamp", "receiveTimestamp", "timeUnixNano",
 ];
 /** Envelopes in envelopes, at most. */
 const DEEPEST_ENVELOPE = 4;

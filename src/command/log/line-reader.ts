@@ -1,7 +1,7 @@
 import type { Misuse } from "../misuse.js";
 import { addressFieldOf, AddressFinder } from "./address-field.js";
 import { commonReader, isCommon } from "./common.js";
-import { logfmtOf, withoutPrefixes } from "./envelopes.js";
+import { leadingTime, logfmtOf, withoutPrefixes } from "./envelopes.js";
 import type { LogEntry, LogFields, ReadEntry } from "./entry.js";
 import { isAddressField } from "./format/field-names.js";
 import type { LineFormat } from "./format/line-format.js";
@@ -78,7 +78,7 @@ export class LineReader {
     const begin = text.indexOf("{");
     if (begin > 0 && text.trimEnd().endsWith("}")) {
       const given = jsonOf(text.slice(begin));
-      if (given !== undefined) return this.#readRecord(given, time);
+      if (given !== undefined) return this.#readRecord(given, time ?? leadingTime(text));
     }
     return read;
   }

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { writtenAddress } from "../../http/address/written-address.js";
 import type { LogEntry, LogFields } from "../log/entry.js";
-import type { LogFormat } from "../log/format/read-format.js";
+import { ANY_FORMAT, type LogFormat } from "../log/format/read-format.js";
 import { InOrder } from "../log/in-order.js";
 import { LineReader, SeenLines } from "../log/line-reader.js";
 import { openLog, type LogFile, type TellProgress } from "../log/lines.js";
@@ -60,7 +60,10 @@ export async function readLog(source: LogSource, give: (entry: LogEntry) => void
   const unreadable = counts.unreadable.lines();
   if (requests === 0 && counts.withoutKey > 0) throw noCaller(fields.key, counts);
   if (requests === 0 && unreadable.count > 0)
-    throw new Misuse(`Expected a log with requests, got ${linesOfUnreadable(unreadable).join("\n")}`);
+    throw new Misuse(
+      `Expected a log with requests, got ${linesOfUnreadable(unreadable).join("\n")}` +
+        (format === ANY_FORMAT ? "\nOther formats are read with --format." : ""),
+    );
   const late = sources.reduce((sum, each) => sum + each.late, 0);
   const { callers, withoutKey, takenOfList } = counts;
   const addressField = counts.seen.addresses.field;

@@ -77,6 +77,7 @@ export const NAMED_FORMATS: Readonly<Record<string, NamedFormat>> = {
     },
     texts: [`${COMBINED} $request_count $router $service_url $duration`, COMBINED, COMMON],
   },
+  vhost_combined: { texts: [`$server_name:$server_port ${COMBINED}`] },
   w3c: { w3c: "" },
 };
 
