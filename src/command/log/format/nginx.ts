@@ -21,11 +21,11 @@ const SHAPES: Readonly<Record<string, RegExp>> = {
 };
 
 // A syslog line before the address is no part of it.
-const WORDS = new Set(["remote_addr", "client_ip", "host", "server_name"]);
+const WORD_VARIABLES = new Set(["remote_addr", "client_ip", "host", "server_name"]);
 
 /** A field by the name of the variable of nginx. `others` are further names. */
 export function variable(name: string, ...others: readonly string[]): FormatField {
-  return { names: [name, ...others], shape: Object.hasOwn(SHAPES, name) ? SHAPES[name] : undefined, isWord: WORDS.has(name) };
+  return { names: [name, ...others], shape: Object.hasOwn(SHAPES, name) ? SHAPES[name] : undefined, isWord: WORD_VARIABLES.has(name) };
 }
 
 /** Reads the text of nginx's `log_format`: `$remote_addr - $remote_user [$time_local]`. */
