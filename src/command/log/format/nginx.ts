@@ -25,7 +25,8 @@ const WORD_VARIABLES = new Set(["remote_addr", "client_ip", "host", "server_name
 
 /** A field by the name of the variable of nginx. `others` are further names. */
 export function variable(name: string, ...others: readonly string[]): FormatField {
-  return { names: [name, ...others], shape: Object.hasOwn(SHAPES, name) ? SHAPES[name] : undefined, isWord: WORD_VARIABLES.has(name) };
+  const shape = Object.hasOwn(SHAPES, name) ? SHAPES[name] : undefined;
+  return { names: [name, ...others], shape, isWord: WORD_VARIABLES.has(name) };
 }
 
 /** Reads the text of nginx's `log_format`: `$remote_addr - $remote_user [$time_local]`. */
