@@ -1,5 +1,5 @@
 /** What our client does after an answer. */
-import { createFetch, parseRateLimit, RateLimitedError } from "sluice/client";
+import { createFetch, RateLimitedError } from "sluice/client";
 import { expect } from "vitest";
 import type { Decision, DecisionInput } from "./vectors.js";
 
@@ -11,7 +11,6 @@ export async function decide({ request, settings, attempt, status, headers, body
   let sent = 0;
   const fetch = createFetch({
     ...settings,
-    vendor: { limits: parseRateLimit },
     retryBudget: false,
     time: { wallNow: () => now, random: () => random, sleep: async (ms) => void sleeps.push(ms) },
     fetch: async () => {

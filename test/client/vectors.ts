@@ -1,6 +1,6 @@
 import { parseRateLimit } from "../../src/client/reading/rate-limit-fields.js";
 import { parseRefusal } from "../../src/client/reading/refusal-body.js";
-import { parseWait } from "../../src/client/reading/wait.js";
+import { parseWait, readWait } from "../../src/client/reading/wait.js";
 import { parseVendorLimits } from "../../src/client/vendors/vendor-limits.js";
 import { parseHttpDate } from "../../src/http/retry-after/http-date.js";
 import { parseRetryAfter } from "../../src/http/retry-after/retry-after.js";
@@ -45,7 +45,8 @@ export const ours: { readonly [File in keyof Inputs]: (input: Inputs[File]) => u
   "vendor-limits": ({ headers, now }) => parseVendorLimits(headers, now),
   wait: ({ headers, now }) => parseWait(headers, now),
   bodies: async ({ text }) => {
-    const { serverCode, serverMessage, waitMs, policies } = await parseRefusal(new Response(text, { status: 429 }));
+    const { value, serverCode, serverMessage, policies } = await parseRefusal(new Response(text, { status: 429 }));
+    const { waitMs } = readWait({}, 0, [], value);
     return { serverCode, serverMessage, waitMs, policies: policies ?? null };
   },
 };

@@ -120,6 +120,8 @@ createFetch({ traffic });
 // What reads the fields and refusals of single services.
 
 for (const vendor of [aws, gemini, github, openai]) createFetch({ vendor });
+createFetch({ vendor: [openai, github] });
+createFetch({ vendor: [openai, { refusal: () => null }] as const });
 createFetch({ vendor: { ...github, refusal: (response, body) => aws.refusal(response, body) ?? gemini.refusal(response, body) ?? openai.refusal(response, body) } });
 expectTypeOf(github).toExtend<Vendor>();
 expectTypeOf(github.refusal).toEqualTypeOf<RefusalHook>();

@@ -11,6 +11,7 @@ import re
 import time
 from typing import Mapping, Sequence, Union
 
+DAY_MS = 86_400_000
 Headers = Mapping[str, Union[str, Sequence[str]]]
 
 
@@ -75,4 +76,11 @@ def parse_retry_after(headers: Headers, now: float) -> float | None:
     if date is not None:
         return max(0, date - sent_at(headers, now))
     waits = [decimal(each.strip(" \t"), 3) for each in text.split(",")]
-    return None if None in waits else max(wait for wait in waits if wait is not None)
+    return None if None in waits else max(until_near_instant(wait, sent_at(headers, now)) for wait in waits if wait is not None)
+
+
+def until_near_instant(wait: float, sent: float) -> float:
+    """Some servers send an instant, in seconds or milliseconds since 1970. Any other wait stays as it is."""
+    until = (wait if wait < 1e15 else wait / 1_000) - sent
+    # A clock that is not set begins at 0. Then each short wait would look like an instant.
+    return max(0, round_up(until)) if wait >= 1e12 and -DAY_MS < until <= 365 * DAY_MS else wait

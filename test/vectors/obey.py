@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Optional, Tuple
 
-from http_fields import Headers, decimal, header, match_all, parse_retry_after, round_up
-from rate_limit_fields import limit_families
+from http_fields import Headers, decimal, header, match_all, parse_retry_after, round_up, sent_at
+from rate_limit_fields import field_waits
 
 # Rules 1, 2 and 6 to 12: what to do next.
 
@@ -77,14 +77,16 @@ def next_step(
     """What to do after the answer to the last of `attempts` requests. None: the caller gets the answer as it is."""
     status, headers, body = answer
     wait = parse_wait(headers, now)
+    told = read_wait(headers, now, body)
     is_paused = status == 503 and wait is not None and wait.source in ("retry-after", "retry-after-ms")
     if not (status is None or status == 429 or is_paused or status in settings.retry_statuses):
         return None
-    wait_ms = wait.wait_ms if wait else parse_refusal(body).wait_ms
     is_allowed = request.method in settings.methods if request.retry is None else request.retry
-    step = decide_retry(request.sensitive, is_allowed and not request.is_stream, attempts, wait_ms, random, settings)
-    # Only a 429 becomes an error.
-    return step if isinstance(step, Retry) or status == 429 else None
+    step = decide_retry(request.sensitive, is_allowed and not request.is_stream, attempts, told.wait_ms, random, settings)
+    # Only a 429 becomes an error. It tells a wait that was not believed, too.
+    if isinstance(step, GiveUp) and status == 429:
+        return GiveUp(step.reason, told.told_ms if told.wait_ms is None else told.wait_ms)
+    return step if isinstance(step, Retry) else None
 
 
 # Rules 3 to 5: the wait in the header fields.
@@ -97,18 +99,70 @@ class Wait(NamedTuple):
 
 def parse_wait(headers: Headers, now: float) -> Wait | None:
     """The wait of the strongest field that states one."""
+    return believed(field_places(headers, now))[0]
+
+
+class Told(NamedTuple):
+    wait_ms: float | None
+    told_ms: float | None  # the first wait that is stated, believed or not
+
+
+def read_wait(headers: Headers, now: float, body: str) -> Told:
+    """The wait of the strongest field, or else member of the body, that states one."""
+    wait, told_ms = believed([*field_places(headers, now), *body_places(parse_json(body), sent_at(headers, now))])
+    return Told(wait and wait.wait_ms, told_ms)
+
+
+Place = Tuple[str, Optional[float], bool]  # where the wait stands, the wait, and whether its unit is a guess
+
+
+def believed(places: list[Place]) -> tuple[Wait | None, float | None]:
+    """The first wait that is believed, and the first of all. A guess is believed up to one hour."""
+    told = [(source, wait, is_guess) for source, wait, is_guess in places if wait is not None]
+    wait = next((Wait(wait, source) for source, wait, is_guess in told if not is_guess or wait <= 3_600_000), None)
+    return wait, told[0][1] if told else None
+
+
+def field_places(headers: Headers, now: float) -> list[Place]:
+    """Every field that may state a wait, the strongest first."""
     wait = parse_retry_after(headers, now)
     exact = decimal(header(headers, "retry-after-ms"), 0)
     exact = decimal(header(headers, "x-ms-retry-after-ms"), 0) if exact is None else exact
     # Milliseconds replace seconds that were rounded up from them. Otherwise the two disagree, and later is safe.
     if exact is not None and (wait is None or exact > wait - 1_000):
-        return Wait(exact, "retry-after-ms")
-    if wait is not None:
-        return Wait(wait, "retry-after")
-    # The first family that states a limit counts alone.
-    source, limits = next(((source, limits) for source, limits in limit_families(headers, now) if limits), ("", []))
-    waits = [limit.reset_ms for limit in limits if limit.remaining == 0 and limit.reset_ms is not None]
-    return Wait(max(waits), source) if waits else None
+        return [("retry-after-ms", exact, False)]
+    return [("retry-after", wait, False), *field_waits(headers, now)]
+
+
+def body_places(body: Any, now: float) -> list[Place]:
+    """Every member of the body that may state a wait, the strongest first. Their unit is seconds."""
+    waits = [[seconds_to_ms(value) for value in members_at(body, path)] for path in MEMBERS]
+    places = [("body", max((wait for wait in each if wait is not None), default=None), False) for each in waits]
+    inner = [fields for fields in members_at(body, "error.metadata.headers") if isinstance(fields, dict)]
+    return [*places, *(place for fields in inner for place in field_places(texts_of(fields), now))]
+
+
+MEMBERS = [
+    "retry_after",
+    "error.retry_after",
+    "parameters.retry_after",  # Telegram
+    "error.details.retryDelay",  # Google
+    "errors.extensions.retry_in_seconds",  # monday
+    "error.metadata.retry_after_seconds",  # OpenRouter
+]
+
+
+def members_at(body: Any, path: str) -> list[Any]:
+    """The values at a path of names. A list stands for each of its items."""
+    values = body if isinstance(body, list) else [body]
+    for name in path.split("."):
+        found = [value[name] for value in values if isinstance(value, dict) and value.get(name) is not None]
+        values = [item for value in found for item in (value if isinstance(value, list) else [value])]
+    return values
+
+
+def texts_of(fields: dict[str, Any]) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else f"{value:.15g}" for name, value in fields.items() if isinstance(value, (str, float))}
 
 
 # Rules 5 and 14: the body. It may hold anything.
@@ -134,26 +188,31 @@ def parse_refusal(text: str) -> Refusal:
     prose = error if isinstance(error, str) and re.search(r"[^\w.:-]", error, re.ASCII) else None
     said = (body.get("message"), body.get("detail"), inner.get("message"), prose, body.get("title"))
     messages = [plain for plain in map(without_controls, said) if plain]
-    wait_ms = seconds_to_ms(body.get("retry_after"))
+    places = body_places(parse_json(text), 0)
     return Refusal(
         codes[0] if codes else None,
         cut(messages[0], 300) if messages else None,
-        seconds_to_ms(inner.get("retry_after")) if wait_ms is None else wait_ms,
+        (believed(places)[0] or Wait(None, "")).wait_ms,
         [each for each in policies if is_policy(each)][:16] if isinstance(policies, list) else None,
     )
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The members of a JSON object. Empty for every other text, and for an object above 65,536 characters."""
+    """The members of a JSON object. Empty for every other text."""
+    value = parse_json(text)
+    return value if isinstance(value, dict) else {}
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text. None for every other text, and for one above 65,536 characters."""
 
     def refuse(constant: str) -> NoReturn:
         raise ValueError(f"Expected JSON, got {constant}")
 
     try:
-        value = json.loads(cut(text.removeprefix("\ufeff"), 65_536), parse_int=float, parse_constant=refuse)
+        return json.loads(cut(text.removeprefix("\ufeff"), 65_536), parse_int=float, parse_constant=refuse)
     except (ValueError, RecursionError):
-        value = None
-    return value if isinstance(value, dict) else {}
+        return None
 
 
 def is_code(value: Any) -> bool:
@@ -175,5 +234,8 @@ def cut(text: str, most: int) -> str:
 
 
 def seconds_to_ms(value: Any) -> float | None:
-    """A number of seconds, at least 0, rounded up. `round` removes the binary error of 16.1 * 1000."""
-    return round_up(round(value * 1_000, 3)) if isinstance(value, float) and 0 <= value < math.inf else None
+    """A number of seconds, at least 0, rounded up. A text may have the unit: 1.5s. More digits than a wait has are none."""
+    if isinstance(value, str):
+        return decimal(value.removesuffix("s"), 3)
+    # `round` removes the binary error of 16.1 * 1000.
+    return round_up(round(value * 1_000, 3)) if isinstance(value, float) and (value == 0 or 1e-6 <= value < 1e21) else None

@@ -4,6 +4,7 @@ Leave this file out if your server sends `Retry-After` with every 429. Then limi
 """
 from __future__ import annotations
 
+import math
 import re
 from calendar import timegm
 from datetime import datetime
@@ -103,17 +104,33 @@ def named_limits(members: Sequence[Member], policies: Sequence[Member]) -> list[
     return limits
 
 
+def leading_number(text: str) -> float | None:
+    """The number that a text begins with: `76` of `76;w=21600`."""
+    found = re.match(r"\s*(-?\d+(?:\.\d+)?)", text, re.ASCII)
+    return float(found[1]) if found else None
+
+
 def counters(field: Callable[[str], str], sent: float, policies: Sequence[Member] = ()) -> list[RateLimit]:
-    """A limit, what remains of it and its reset, in three fields. Empty without a well-formed `remaining`."""
-    remaining = field("remaining")
-    if not match_all(r"\d{1,15}(\.\d+)?", remaining):
-        return []
-    limits = parse_members(field("limit")) or []
-    limit = scaled(limits[0].value) if limits else None
-    # The drafts 03 to 07 name a policy by its number of requests: 100;w=60.
-    windows = [each.params["w"] for each in [*policies, *limits] if limit is not None and each.value == limit and "w" in each.params]
-    window_ms = scaled(windows[0], 1_000) if windows else None
-    return [RateLimit(None, limit, int(float(remaining)), parse_reset(field("reset"), sent), window_ms or None)]
+    """Limits, what remains of them and their resets, in three fields. Several servers in a row send lists."""
+    lefts, totals = ([leading_number(each) for each in field(name).split(",")] for name in ("remaining", "limit"))
+    # The comma in an HTTP-date separates nothing. A list of dates is malformed.
+    texts = re.split(r",(?![^,]*[A-Z])", field("reset"))
+    resets = [parse_reset(text.split(";")[0].strip(), sent) for text in texts]
+    longest = max((reset for reset in resets if reset is not None), default=None)
+    known = [*policies, *(parse_members(field("limit")) or [])]
+    limits = []
+    for index, left in enumerate(lefts):
+        # Of one server, further limits name its policies.
+        total = totals[index] if len(lefts) in (1, len(totals)) else None
+        if left is None or abs(left) >= 1e15 or (total is not None and total < 0):
+            continue
+        # The drafts 03 to 07 name a policy by its number of requests: 100;w=60.
+        windows = [each.params["w"] for each in known if each.value == total is not None and "w" in each.params]
+        window_ms = scaled(windows[0], 1_000) if windows else None
+        limit = int(total) if total is not None and total.is_integer() and total < 2**53 else None
+        reset = resets[index] if len(resets) == len(lefts) else longest
+        limits.append(RateLimit(None, limit, max(0, math.floor(left)), reset, window_ms or None))
+    return limits
 
 
 def dictionary_limits(members: Sequence[Member], policies: Sequence[Member], sent: float) -> list[RateLimit]:
@@ -145,9 +162,44 @@ def parse_date(text: str, now: float) -> float | None:
     return timegm(at.utctimetuple()) * 1_000 + int(digits.ljust(3, "0")[:3]) + (len(digits) > 3)
 
 
+def rate_limit_wait(headers: Headers, now: float) -> float | None:
+    """The wait of `RateLimit`: the longest of the items with nothing left. A malformed item states nothing."""
+    text = header(headers, "ratelimit")
+    # Draft 07 states one limit in several members.
+    items = [text.replace(",", ";")] if "remaining=" in text else text.split(",")
+    waits = []
+    for item in items:
+        params = dict((*part.strip().split("="), "", "")[:2] for part in item.split(";"))
+        left = first_of(params, "remaining", "r", "a")
+        wait = parse_reset(first_of(params, "reset", "t", "w"), sent_at(headers, now))
+        if decimal(left, 0) == 0 and wait is not None:
+            waits.append(wait)
+    return max(waits, default=None)
+
+
+def first_of(params: dict[str, str], *names: str) -> str:
+    return next((params[name] for name in names if name in params), "")
+
+
+def field_waits(headers: Headers, now: float) -> list[tuple[str, float | None, bool]]:
+    """The wait of each family of fields, the strongest first, and whether its unit is a guess."""
+    if is_cached(headers):
+        return []
+    waits = [("ratelimit", rate_limit_wait(headers, now), False)]
+    for prefix, source in (("ratelimit-", "ratelimit-reset"), ("x-ratelimit-", "vendor"), ("x-rate-limit-", "vendor")):
+        limits = counters(lambda name: header(headers, prefix + name), sent_at(headers, now))
+        resets = [each.reset_ms for each in limits if each.remaining == 0 and each.reset_ms is not None]
+        waits.append((source, max(resets, default=None), True))
+    return waits
+
+
+def is_cached(headers: Headers) -> bool:
+    return bool(decimal(header(headers, "age"), 0))
+
+
 def limit_families(headers: Headers, now: float) -> list[tuple[str, list[RateLimit]]]:
     """The limits of each family of fields, the strongest family first."""
-    if decimal(header(headers, "age"), 0):  # a cache kept the response that long
+    if is_cached(headers):
         return []
     policies = parse_members(header(headers, "ratelimit-policy")) or []
     text, sent = header(headers, "ratelimit"), sent_at(headers, now)

@@ -1,5 +1,5 @@
 import { SluiceError } from "../../core/errors.js";
-import { toRetryAfter } from "../../http/retry-after/retry-after.js";
+import { DAY_MS, toRetryAfter } from "../../http/retry-after/retry-after.js";
 import type { RateLimitReason } from "./retry.js";
 
 /** The members that a {@link RateLimitedError} is made from: all of its own. */
@@ -7,9 +7,6 @@ export type RateLimitedFacts = Pick<
   RateLimitedError,
   "method" | "url" | "reason" | "waitMs" | "retryAt" | "attempts" | "serverCode" | "serverMessage" | "policies" | "response"
 >;
-
-// A longer wait is hard to read in seconds, so the message omits it.
-const DAY_MS = 86_400_000;
 
 /**
  * The error of a call that the server limited and the client gave up. It carries the wait, for a screen to show.
@@ -48,6 +45,7 @@ export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
   /** @internal Made by the client. */
   constructor(facts: RateLimitedFacts) {
     const { serverMessage, waitMs } = facts;
+    // A longer wait is hard to read in seconds.
     const cure = waitMs !== null && waitMs <= DAY_MS ? `, try again in ${toRetryAfter(waitMs)} s` : "";
     super("ERR_RATE_LIMITED", serverMessage ?? `Too many requests${cure}`);
     Object.assign(this, facts);

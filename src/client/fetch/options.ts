@@ -59,10 +59,11 @@ export interface ClientOptions {
    */
   readonly attemptTimeoutMs?: number | undefined;
   /**
-   * How the service refuses and how it reports its limits: `openai`, `github`, `aws`, `gemini`, or your own object.
-   * Default: 429 is a refusal, and the limits are in `RateLimit-Remaining` and `-Reset`, or the same with `X-`.
+   * How the service refuses and how it reports its limits: `openai`, `github`, `aws`, `gemini`, or your own object. Of
+   * a list, the first that decides counts. Default: only 429 is a refusal, and the wait is read as in `parseWait`, then
+   * from the body.
    */
-  readonly vendor?: Vendor | undefined;
+  readonly vendor?: Vendor | readonly Vendor[] | undefined;
   /**
    * Stops retries to an origin that keeps failing. Each failure takes one of `tokens`, and each success returns
    * `perSuccess`. With half of the tokens or fewer left there are no retries. A refusal that names a wait takes no
@@ -164,7 +165,9 @@ export type ClientTime = { readonly [Name in keyof Timing]?: Timing[Name] | unde
 
 /** Schedules the attempts of many calls by the limits that responses report. */
 export interface Traffic {
-  /** Parses the limits, unless the client's `vendor` does. Default: that of `vendor.limits`. */
+  /**
+   * Parses the limits for `observe`, unless the client's `vendor` reports some. Default: those of the `vendor` alone.
+   */
   readonly limits?: LimitsParser | undefined;
   /**
    * Called before every attempt, with the same object for all attempts of a call.

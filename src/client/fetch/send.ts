@@ -61,7 +61,7 @@ export async function sendWithRetries(
       if (!mayRetry && typeof verdict === "number") verdict = "budget";
       if (typeof verdict === "string") {
         if (!response) throw failure;
-        return isLimited ? giveUp(verdict, waitMs, reply) : response;
+        return isLimited ? giveUp(verdict, waitMs ?? (reply as Reply).toldMs, reply) : response;
       }
       // Frees the connection. Most often the body has been read to its end.
       response = release(response);

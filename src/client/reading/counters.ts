@@ -1,31 +1,37 @@
-import { headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import type { RateLimit } from "./rate-limit.js";
+import { headerOf, type HeaderSource } from "../../http/retry-after/retry-after.js";
 import { parseReset } from "./reset.js";
 
-/**
- * Parses the limit in the fields `remaining` and `reset`, whose values `field` returns. Null without a well-formed
- * `remaining`. `sent` is when the response was sent, in milliseconds since 1970.
- */
-export function parseCounter(field: (name: string) => string, sent: number): RateLimit | null {
-  const remaining = field("remaining");
-  if (!/^\d{1,15}(\.\d+)?$/.test(remaining)) return null;
-  // Reddit sends a fraction.
-  return {
-    policy: null, limit: null, remaining: Math.floor(Number(remaining)), resetMs: parseReset(field("reset"), sent),
-    windowMs: null,
-  };
-}
+/** A limit as three fields state it. */
+type Counter = readonly [remaining: number, resetMs: number | null, limit: number];
 
-/** Parses `RateLimit-Remaining` and `-Reset`, or else `X-RateLimit-Remaining` and `-Reset`. Null without them. */
-export function parseCounters(headers: HeaderSource, now: number): RateLimit[] | null {
-  if (isCached(headers)) return null;
-  const sent = sentAt(headers, now);
-  const read = (prefix: string): RateLimit | null => parseCounter((name) => headerOf(headers, prefix + name), sent);
-  const limit = read("ratelimit-") ?? read("x-ratelimit-");
-  return limit && [limit];
+/**
+ * Parses the fields `remaining`, `reset` and `limit`, whose values `field` returns. `sent` is when the response was
+ * sent, in milliseconds since 1970.
+ *
+ * Several servers in a row send lists (`0, 50`). Parameters (`76;w=21600`) are dropped. A negative `remaining` is 0. A
+ * negative `limit` means that there is none.
+ */
+export function countersIn(field: (name: string) => string, sent: number, readReset = parseReset): Counter[] {
+  const numbers = (name: string): number[] => field(name).split(",").map(parseFloat);
+  const lefts = numbers("remaining");
+  const limits = numbers("limit");
+  // The comma in an HTTP-date separates nothing. A list of dates is malformed.
+  const resets = field("reset").split(/,(?![^,]*[A-Z])/).map((item) => readReset(item.replace(/;.*/, "").trim(), sent));
+  return lefts.flatMap((left, index) => {
+    const isAligned = ({ length }: unknown[]): boolean => length === lefts.length;
+    // Of one server, further limits name its policies.
+    const limit = lefts.length === 1 || isAligned(limits) ? (limits[index] as number) : NaN;
+    const resetMs = isAligned(resets) ? (resets[index] as number | null) : longest(resets);
+    return limit < 0 || !(Math.abs(left) < 1e15) ? [] : [[left, resetMs, limit]];
+  });
 }
 
 /** Whether the response comes from a cache, so its limits are out of date. */
 export function isCached(headers: HeaderSource): boolean {
   return Number(headerOf(headers, "age")) > 0;
+}
+
+/** The longest of some waits. Null when none of them is told. */
+export function longest(waits: readonly (number | null)[]): number | null {
+  return waits.reduce((most, each) => (each === null || (most !== null && each < most) ? most : each), null);
 }

@@ -1,6 +1,7 @@
 import { headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import { isCached, parseCounter } from "./counters.js";
+import { countersIn, isCached } from "./counters.js";
 import type { LimitsParser, RateLimit } from "./rate-limit.js";
+import { parseReset } from "./reset.js";
 import { parseDictionary, parseList, type ItemValue, type Member } from "./structured-field.js";
 
 /** The limits of one family of fields. None when the family is absent or malformed. */
@@ -48,22 +49,27 @@ export function* limitFamilies(
   const sent = sentAt(headers, now);
   yield ["ratelimit", members ? namedLimits(members, policies) : dictionaryLimits(parseDictionary(text) ?? [], policies, sent)];
   const read = (prefix: string, known?: readonly Member[]): RateLimit[] =>
-    sizedCounter((name) => headerOf(headers, prefix + name), sent, known);
+    sizedCounters((name) => headerOf(headers, prefix + name), sent, known);
   yield ["ratelimit-reset", read("ratelimit-", policies)];
   yield ["vendor", readVendors(headers, now) ?? []];
   yield ["vendor", read("x-ratelimit-")];
 }
 
-/** The limit of {@link parseCounter} with its size, from the field `limit`. Empty without the limit. */
-export function sizedCounter(field: (name: string) => string, sent: number, policies: readonly Member[] = []): RateLimit[] {
-  const counter = parseCounter(field, sent);
-  if (!counter) return [];
-  const limits = parseList(field("limit")) ?? [];
-  const limit = scaledInteger(limits[0]?.value);
-  // Drafts 03 to 07 name a policy by its number of requests: 100;w=60.
-  const policy =
-    limit === null ? undefined : [...policies, ...limits].find(({ value, params }) => value === limit && "w" in params);
-  return [{ ...counter, limit, windowMs: scaledInteger(policy?.params["w"], 1_000) || null }];
+/** The limits of {@link countersIn} with their windows, from the field `limit` and from `policies`. */
+export function sizedCounters(
+  field: (name: string) => string, sent: number, policies: readonly Member[] = [], readReset = parseReset,
+): RateLimit[] {
+  const limits = countersIn(field, sent, readReset);
+  const known = limits.length > 0 ? [...policies, ...(parseList(field("limit")) ?? [])] : [];
+  return limits.map(([left, resetMs, limit]) => {
+    // Drafts 03 to 07 name a policy by its number of requests: 100;w=60.
+    const policy = known.find(({ value, params }) => value === limit && "w" in params);
+    return {
+      policy: null, limit: Number.isSafeInteger(limit) ? limit : null,
+      // Reddit sends a fraction.
+      remaining: Math.max(0, Math.floor(left)), resetMs, windowMs: scaledInteger(policy?.params["w"], 1_000) || null,
+    };
+  });
 }
 
 /** An Integer of at least 0, times `scale`. Null for every other value. */
@@ -97,6 +103,6 @@ function namedLimits(members: readonly Member[], policies: readonly Member[]): R
 // little.
 function dictionaryLimits(members: readonly Member[], policies: readonly Member[], sent: number): RateLimit[] {
   const values = new Map(members.map(({ key, value }) => [key, scaledInteger(value)]));
-  const limits = sizedCounter((name) => String(values.get(name)), sent, policies);
+  const limits = sizedCounters((name) => String(values.get(name)), sent, policies);
   return limits.filter(({ limit, resetMs }) => limit !== null && resetMs !== null);
 }

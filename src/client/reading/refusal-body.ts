@@ -14,8 +14,6 @@ const CONTROLS = /[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu;
 export interface RefusalBody {
   /** The parsed JSON, or the text of a body that is not JSON. Null when the body is empty or cannot be read. */
   readonly value: unknown;
-  /** The wait in the number `retry_after`, in whole milliseconds, rounded up. At least 0. Null when not stated. */
-  readonly waitMs: number | null;
   readonly serverCode: string | null;
   /** Without control characters. Up to 300 characters. */
   readonly serverMessage: string | null;
@@ -45,7 +43,6 @@ export async function parseRefusal(response: Response): Promise<RefusalBody> {
   );
   return {
     value,
-    waitMs: secondsToMs(body["retry_after"]) ?? secondsToMs(inner["retry_after"]),
     serverCode: [body["code"], inner["code"], error].find(isCode) ?? null,
     // A cut between the two halves of a character would leave an invalid one.
     serverMessage: messages.find(Boolean)?.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\ud800-\udbff]$/, "") ?? null,
@@ -63,11 +60,6 @@ function isPolicyName(name: unknown): name is string {
 
 function withoutControls(text: unknown): string {
   return typeof text === "string" ? text.replace(CONTROLS, " ") : "";
-}
-
-// `toFixed`, because 16.1 * 1000 is a little more than 16100.
-function secondsToMs(seconds: unknown): number | null {
-  return Number.isFinite(seconds) && (seconds as number) >= 0 ? Math.ceil(+((seconds as number) * 1_000).toFixed(3)) : null;
 }
 
 async function readText(response: Response): Promise<string> {

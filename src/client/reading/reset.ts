@@ -1,5 +1,5 @@
 import { parseHttpDate } from "../../http/retry-after/http-date.js";
-import { decimal } from "../../http/retry-after/retry-after.js";
+import { decimal, untilInstant } from "../../http/retry-after/retry-after.js";
 
 // All forms are shorter.
 const MAX_RESET_CHARACTERS = 64;
@@ -16,8 +16,7 @@ export function parseReset(text: string, sent: number): number | null {
   if (text.length > MAX_RESET_CHARACTERS) return null;
   let at = decimal(text, 3);
   if (at !== null && at < 1e12) return at;
-  if (at !== null) at /= at < 1e15 ? 1 : 1_000;
   // `Date.parse` cuts off digits beyond milliseconds, so the wait is rounded up by 1 ms.
-  else at = ISO.test(text) ? Date.parse(text) + Number(/\.\d{4}/.test(text)) : parseHttpDate(text, sent);
-  return at === null || Number.isNaN(at) ? null : Math.max(0, Math.ceil(at - sent));
+  at ??= ISO.test(text) ? Date.parse(text) + Number(/\.\d{4}/.test(text)) : parseHttpDate(text, sent);
+  return at === null || Number.isNaN(at) ? null : untilInstant(at, sent);
 }

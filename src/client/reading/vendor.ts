@@ -23,9 +23,8 @@ export interface Vendor {
    */
   readonly refusal?: RefusalHook | undefined;
   /**
-   * Parses the limits that a response reports. They name the wait when `Retry-After` is missing. `parseRateLimit` reads
-   * the field `RateLimit`, too, and `parseVendorLimits` those of many services. Default: the traffic's parser; without
-   * a traffic, `RateLimit-Remaining` and `-Reset`, or `X-RateLimit-Remaining` and `-Reset`.
+   * Parses the limits that a response reports. They name the wait when `Retry-After` is missing, also a wait of more
+   * than an hour. `parseVendorLimits` reads those of many services. Default: none.
    */
   readonly limits?: LimitsParser | undefined;
 }

@@ -1,7 +1,7 @@
-import type { HeaderSource } from "../../http/retry-after/retry-after.js";
-import type { LimitsParser } from "./rate-limit.js";
-import { limitFamilies } from "./rate-limit-fields.js";
-import { parseExactWait, parseToldWait, waitForLimits } from "./told-wait.js";
+import { decimal, headerOf, parseRetryAfter, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
+import { countersIn, isCached, longest } from "./counters.js";
+import type { LimitsParser, RateLimit } from "./rate-limit.js";
+import { rateLimitWait } from "./rate-limit-items.js";
 
 /** The wait that a response asks for, and the header field that stated it. */
 export interface Wait {
@@ -9,18 +9,77 @@ export interface Wait {
   readonly waitMs: number;
   /**
    * The field. `"ratelimit"` is `RateLimit` of the drafts 07 and later, `"ratelimit-reset"` that of earlier drafts.
-   * `"vendor"` is `X-RateLimit-Reset`, or a field that `limits` reads.
+   * `"vendor"` is `X-RateLimit-Reset`, `X-Rate-Limit-Reset` or a field that `limits` reads.
    */
   readonly source: "retry-after" | "retry-after-ms" | "ratelimit" | "ratelimit-reset" | "vendor";
+}
+
+/** The wait of a refusal. */
+export interface ToldWait {
+  /** Null when none is told, or none that is believed. */
+  readonly waitMs: number | null;
+  /** The first wait that is told, believed or not. Null without one. */
+  readonly toldMs: number | null;
+  readonly source: Place[0] | undefined;
+}
+
+/** A place where a wait may stand, the wait in milliseconds, and whether its unit is a guess. */
+type Place = readonly [source: string, waitMs: number | null, isGuess?: true];
+
+// A guess that is longer is more likely a wrong one than a wait.
+const MAX_GUESS_MS = 3_600_000;
+
+// What the names of three fields begin with: `limit`, `remaining` and `reset`.
+const COUNTERS = ["ratelimit-", "x-ratelimit-", "x-rate-limit-"];
+
+// Members of a JSON body, strongest first. A list stands for each of its items. The unit of each is seconds: a number,
+// or a text such as "1.5s". A member in which any service counts milliseconds is not here.
+const WAIT_MEMBERS = [
+  "retry_after", // sluice, Discord and others
+  "error.retry_after",
+  "parameters.retry_after", // Telegram
+  "error.details.retryDelay", // Google
+  "errors.extensions.retry_in_seconds", // monday
+  "error.metadata.retry_after_seconds", // OpenRouter
+];
+
+/** Every place where a wait may stand, strongest first. Nothing else is read. */
+function waitPlaces(
+  headers: HeaderSource, now: number, vendors: readonly (readonly RateLimit[])[], body?: unknown,
+): readonly Place[] {
+  const sent = sentAt(headers, now);
+  const seconds = parseRetryAfter(headers, now);
+  const exact = decimal(headerOf(headers, "retry-after-ms"), 0) ?? decimal(headerOf(headers, "x-ms-retry-after-ms"), 0);
+  const fields: readonly Place[] = [
+    ["ratelimit", rateLimitWait(headerOf(headers, "ratelimit"), sent)],
+    ...COUNTERS.map((prefix): Place => {
+      const counters = countersIn((name) => headerOf(headers, prefix + name), sent);
+      return [prefix, longest(counters.map(([left, resetMs]) => left < 1 ? resetMs : null)), true];
+    }),
+  ];
+  return [
+    // Milliseconds that are a second or more earlier contradict the seconds, which were not rounded from them.
+    ["retry-after-ms", Number(exact) > Number(seconds) - 1_000 ? exact : null],
+    ["retry-after", seconds],
+    ...vendors.map((limits): Place => ["vendor", waitForLimits(limits)]),
+    ...(isCached(headers) ? [] : fields),
+    ...WAIT_MEMBERS.map((path): Place => ["body", longest(membersAt(body, path).map(secondsToMs))]),
+    ...membersAt(body, "error.metadata.headers").flatMap((inner) => waitPlaces(Object(inner), sent, [])), // OpenRouter
+  ];
 }
 
 /**
  * Parses the wait that a refusal asks for. Null when no field states one. `now` is in milliseconds since 1970.
  *
- * The strongest field counts: `Retry-After`, then `RateLimit`, then `RateLimit-Reset`, then `X-RateLimit-Reset`. A
- * limit asks for a wait only when nothing of it remains. The longest wait of several such limits counts. The first
- * family of fields that states a limit counts alone, as in `parseRateLimit`. With `limits`, such as
- * `parseVendorLimits`, that function reads the limits.
+ * The first of these that states a wait counts:
+ *
+ * 1. `Retry-After`.
+ * 2. What `limits` reads, such as `parseVendorLimits`.
+ * 3. `RateLimit`.
+ * 4. `RateLimit-Reset`, then `X-RateLimit-Reset`, then `X-Rate-Limit-Reset`: up to one hour. A longer wait counts as
+ *    absent, because no server names its unit.
+ *
+ * A limit asks for a wait only when nothing of it remains. The longest wait of several such limits counts.
  *
  * `retry-after-ms` and `x-ms-retry-after-ms` replace a `Retry-After` that was rounded up from them. If they are a
  * second or more earlier than `Retry-After`, the two disagree and the later one counts.
@@ -29,12 +88,30 @@ export interface Wait {
  * parseWait(headers, Date.now()); // { waitMs: 2100, source: "retry-after-ms" }
  */
 export function parseWait(headers: HeaderSource, now: number, limits?: LimitsParser): Wait | null {
-  const told = parseToldWait(headers, now);
-  if (told !== null) return { waitMs: told, source: told === parseExactWait(headers) ? "retry-after-ms" : "retry-after" };
-  for (const [source, found] of limits ? ([["vendor", limits(headers, now)]] as const) : limitFamilies(headers, now)) {
-    const waitMs = waitForLimits(found);
-    // As a client does, which gets the limits of one family.
-    if (found?.length) return waitMs === null ? null : { waitMs, source };
-  }
-  return null;
+  const { waitMs, source } = readWait(headers, now, [limits?.(headers, now) ?? []]);
+  if (waitMs === null || !source) return null;
+  if (source === "ratelimit-") return { waitMs, source: "ratelimit-reset" };
+  return { waitMs, source: source.startsWith("x-") ? "vendor" : (source as Wait["source"]) };
+}
+
+/** Reads the wait of a refusal from its fields, the limits that `vendors` found in them, and its body. */
+export function readWait(...response: Parameters<typeof waitPlaces>): ToldWait {
+  const told = waitPlaces(...response).filter(([, waitMs]) => waitMs !== null);
+  const [source, waitMs = null] = told.find(([, ms, isGuess]) => !isGuess || Number(ms) <= MAX_GUESS_MS) ?? [];
+  return { waitMs, toldMs: told[0]?.[1] ?? null, source };
+}
+
+/** The longest wait of the limits with nothing left, in milliseconds. Null when none of them states it. */
+function waitForLimits(limits: readonly RateLimit[]): number | null {
+  return longest(limits.map(({ remaining, resetMs }) => (remaining === 0 ? resetMs : null)));
+}
+
+/** The values at a path of names. */
+function membersAt(body: unknown, path: string): unknown[] {
+  const step = (values: unknown[], name: string): unknown[] => values.flatMap((value) => Object(value)[name] ?? []);
+  return path.split(".").reduce(step, [body].flat());
+}
+
+function secondsToMs(value: unknown): number | null {
+  return typeof value === "object" ? null : decimal(String(value as string | number).replace(/s$/, ""), 3);
 }

@@ -30,7 +30,7 @@ function githubRefusal(response: Response, body: unknown): ReturnType<RefusalHoo
   const { status, headers } = response;
   if (status !== 403 && status !== 429) return undefined;
   // Only whether there is a wait: the client itself counts it from its own clock.
-  if (parseWait(headers, 0) !== null) return { waitMs: null };
+  if (parseWait(headers, 0, parseVendorLimits) !== null) return { waitMs: null };
   // Older versions of GitHub Enterprise Server speak of an abuse detection mechanism.
   return status === 429 || /rate limit|abuse detection/i.test(textMember(body, "message"))
     ? { waitMs: UNTOLD_WAIT_MS }

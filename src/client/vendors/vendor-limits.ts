@@ -1,5 +1,5 @@
 import { decimal, headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import { firstFamily, limitFamilies, sizedCounter } from "../reading/rate-limit-fields.js";
+import { firstFamily, limitFamilies, sizedCounters } from "../reading/rate-limit-fields.js";
 import type { RateLimit } from "../reading/rate-limit.js";
 import { parseVendorReset } from "./vendor-reset.js";
 
@@ -64,11 +64,11 @@ function readVendors(headers: HeaderSource, now: number): RateLimit[] {
 function namedCounters(headers: HeaderSource, sent: number, [before, after, policy]: CounterNames): RateLimit[] {
   const field = (name: string): string => headerOf(headers, before + name + after);
   const resetMs = (name: string): number | null => parseVendorReset(field(name), sent);
-  return sizedCounter(field, sent).map((limit) => ({
+  return sizedCounters(field, sent, [], parseVendorReset).map((limit) => ({
     ...limit,
     policy: policy ?? (field("resource") || field("bucket") || null), // GitHub, Discord
     // Discord's `reset-after` is the most exact. Atlassian Data Center states only the interval of refills.
-    resetMs: resetMs("reset-after") ?? resetMs("reset") ?? resetMs("interval-seconds"),
+    resetMs: resetMs("reset-after") ?? limit.resetMs ?? resetMs("interval-seconds"),
   }));
 }
 

@@ -1,5 +1,8 @@
 import { parseHttpDate } from "./http-date.js";
 
+/** One day in milliseconds. */
+export const DAY_MS = 86_400_000;
+
 /**
  * Header fields to read from: a `Headers`, another object with `get` (axios), or a record of names and values (Node).
  *
@@ -47,16 +50,34 @@ export function decimal(text: string, exponent: number): number | null {
  * Other text gives null: `-1`, `+5`, `1e3`, `5s`. A number with hundreds of digits gives a huge wait or Infinity, never
  * NaN. Compare the wait with your maximum before you start a timer.
  *
+ * Some servers send an instant. A number is one, in seconds or milliseconds since 1970, if it lies between one day
+ * before the response and one year after it. An instant in the past gives 0.
+ *
  * Source: RFC 9110, section 10.2.3.
  * @example
  * parseRetryAfter(new Headers({ "Retry-After": "3" }), Date.now()); // 3000
  */
 export function parseRetryAfter(headers: HeaderSource, now: number): number | null {
   const text = headerOf(headers, "retry-after");
+  const sent = sentAt(headers, now);
   const at = parseHttpDate(text, now);
-  if (at !== null) return Math.max(0, at - sentAt(headers, now));
+  if (at !== null) return untilInstant(at, sent);
   const waits = text.split(",").map((each) => decimal(each.trim(), 3));
-  return waits.includes(null) ? null : Math.max(...(waits as number[]));
+  if (waits.includes(null)) return null;
+  return Math.max(...(waits as number[]).map((waitMs) => (isNearInstant(waitMs, sent) ? untilInstant(waitMs, sent) : waitMs)));
+}
+
+/**
+ * Milliseconds from `sent` until an instant, at least 0. From 1e15 on, `at` is a thousand times too large: its text was
+ * in milliseconds and was read as seconds.
+ */
+export function untilInstant(at: number, sent: number): number {
+  return Math.max(0, Math.ceil((at < 1e15 ? at : at / 1_000) - sent));
+}
+
+// A clock that is not set, as in a test, begins at 0. Then each short wait would be near.
+function isNearInstant(at: number, sent: number): boolean {
+  return at >= 1e12 && untilInstant(at, sent - DAY_MS) > 0 && untilInstant(at, sent) <= 365 * DAY_MS;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** What counts as a refusal: 429 by itself, 503 with a wait as a pause, and what `vendor.refusal` says. */
 import { describe, expect, test, vi } from "vitest";
-import type { ClientOptions, RefusalHook } from "sluice/client";
+import { createFetch, gemini, openai, parseVendorLimits, type ClientOptions, type RefusalHook } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
 
@@ -46,6 +46,10 @@ describe("the wait in the body", () => {
     [{ code: "rate_limited", retry_after: 2 }, 2_000],
     [{ message: "You are being rate limited.", retry_after: 1.337, global: false }, 1_337],
     [{ error: { retry_after: 3 } }, 3_000],
+    [{ ok: false, error_code: 429, parameters: { retry_after: 41 } }, 41_000],
+    [[{ error: { code: 429, details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "39s" }] } }], 39_000],
+    [{ errors: [{ extensions: { code: "COMPLEXITY_BUDGET_EXHAUSTED", retry_in_seconds: 34 } }] }, 34_000],
+    [{ error: { metadata: { headers: { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30" } } } }, 30_000],
   ])("%j is read without a hook", async (body, waitMs) => {
     const { fetch, sent, time } = talk([limited({}, body)]);
     await time.run(fetch(URL_A));
@@ -60,6 +64,59 @@ describe("the wait in the body", () => {
 
   test("is on the error", async () => {
     expect(await givenUp(talk([limited({}, { retry_after: 600 })]).fetch(URL_A))).toMatchObject({ reason: "wait_too_long", waitMs: 600_000 });
+  });
+});
+
+describe("a counter", () => {
+  const spent = { "X-RateLimit-Limit": "50", "X-RateLimit-Remaining": "0" };
+
+  test("that asks for more than an hour is not believed: the client backs off, and the error says what was told", async () => {
+    const refused = answer(429, "", { ...spent, "X-RateLimit-Reset": "36000" });
+    const { fetch, sent, time } = talk([refused, refused, refused]);
+    expect(await time.run(givenUp(fetch(URL_A)))).toMatchObject({ reason: "attempts", waitMs: 36_000_000, attempts: 3 });
+    expect(sent.map(({ at }) => at)).toEqual([0, 100, 200]);
+  });
+
+  test("that asks for more than an hour makes room for the body", async () => {
+    const { fetch, sent, time } = talk([answer(429, { retry_after: 7 }, { ...spent, "X-RateLimit-Reset": "36000" })]);
+    await time.run(fetch(URL_A));
+    expect(sent.map(({ at }) => at)).toEqual([0, 7_000]);
+  });
+
+  test("that a vendor reads is believed", async () => {
+    const { fetch } = talk([answer(429, "", { ...spent, "X-RateLimit-Reset": "36000" })], { vendor: { limits: parseVendorLimits } });
+    expect(await givenUp(fetch(URL_A))).toMatchObject({ reason: "wait_too_long", waitMs: 36_000_000, attempts: 1 });
+  });
+
+  test("makes no refusal of a 403, which may be the answer to the last permitted call", async () => {
+    const { fetch, sent } = talk([answer(403, "not yours", { ...spent, "X-RateLimit-Reset": "30", "Retry-After": "30" })]);
+    expect(await (await fetch(URL_A)).text()).toBe("not yours");
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe("several vendors", () => {
+  const vendor = [openai, gemini];
+  const gone = { error: { code: "insufficient_quota", message: "You exceeded your current quota." } };
+  const google = { error: { errors: [{ reason: "userRateLimitExceeded" }] } };
+
+  test("the first that decides counts", async () => {
+    expect(await givenUp(talk([answer(429, gone, { "Retry-After": "1" })], { vendor }).fetch(URL_A))).toMatchObject({ waitMs: Infinity });
+    const { fetch, sent, time } = talk([answer(403, google)], { vendor });
+    expect((await time.run(fetch(URL_A))).status).toBe(200);
+    expect(sent.map(({ at }) => at)).toEqual([0, 100]);
+    expect((await talk([answer(403, { error: {} })], { vendor }).fetch(URL_A)).status).toBe(403);
+  });
+
+  test("the first whose limits state a wait counts", async () => {
+    const limits = (resetMs: number | null) => ({ limits: () => [{ policy: null, limit: null, remaining: 0, resetMs, windowMs: null }] });
+    const { fetch, sent, time } = talk([answer(429)], { vendor: [{}, limits(null), limits(5_000), limits(9_000)] });
+    await time.run(fetch(URL_A));
+    expect(sent.map(({ at }) => at)).toEqual([0, 5_000]);
+  });
+
+  test.each([[null], [[null]], [[openai, 5]], ["openai"], [[{ refusal: 5 }]], [[{ name: "a" }]]])("%j is refused", (given) => {
+    expect(() => createFetch({ vendor: given as never })).toThrow(/^Expected `(vendor|refusal|option)` to be /);
   });
 });
 

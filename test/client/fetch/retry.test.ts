@@ -141,10 +141,11 @@ const every = {
   "Retry-After": "7", RateLimit: '"a";r=0;t=3', "RateLimit-Remaining": "0", "RateLimit-Reset": "5", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "6",
 };
 const sources: [reads: string, options: () => ClientOptions, waits: (number | null)[]][] = [
-  ["the default", () => ({}), [7_000, 5_000, 5_000, 6_000, null]],
+  ["the default", () => ({}), [7_000, 3_000, 5_000, 6_000, null]],
   ["parseRateLimit", () => ({ vendor: { limits: parseRateLimit } }), [7_000, 3_000, 5_000, 6_000, null]],
   ["a traffic", () => ({ traffic: createTraffic() }), [7_000, 3_000, 5_000, 6_000, null]],
-  ["a parser beside a traffic", () => ({ traffic: createTraffic(), vendor: { limits: () => null } }), [7_000, null, null, null, null]],
+  ["a parser that finds nothing", () => ({ traffic: createTraffic(), vendor: { limits: () => null } }), [7_000, 3_000, 5_000, 6_000, null]],
+  ["a vendor", () => ({ vendor: { limits: () => [{ policy: null, limit: null, remaining: 0, resetMs: 4_000, windowMs: null }] } }), [7_000, 4_000, 4_000, 4_000, 4_000]],
 ];
 test.each(sources)("51 · the strongest field that %s reads decides when the retry is sent", async (_, options, expected) => {
   const fields = Object.entries(every);

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyCharacter } from "../../helpers/arbitraries.js";
 import { parseRefusal } from "../../../src/client/reading/refusal-body.js";
+import { readWait } from "../../../src/client/reading/wait.js";
 
 const parse = (body: unknown) => parseRefusal(new Response(typeof body === "string" ? body : JSON.stringify(body), { status: 429 }));
 
@@ -23,7 +24,7 @@ test.each(values)("59 · the value of %s", async (_, body, value) => {
 
 test("59 · a body that breaks off has no value", async () => {
   const broken = new Response(new ReadableStream({ pull: (body) => body.error(new Error("reset")) }), { status: 429 });
-  expect(await parseRefusal(broken)).toEqual({ value: null, waitMs: null, serverCode: null, serverMessage: null, policies: undefined });
+  expect(await parseRefusal(broken)).toEqual({ value: null, serverCode: null, serverMessage: null, policies: undefined });
 });
 
 const waits: [what: string, body: object | string, waitMs: number | null][] = [
@@ -32,18 +33,21 @@ const waits: [what: string, body: object | string, waitMs: number | null][] = [
   ["a fraction, as Discord sends it", { message: "You are being rate limited.", retry_after: 64.57, global: false }, 64_570],
   ["a fraction that a multiplication would round up", { retry_after: 16.1 }, 16_100],
   ["less than a millisecond", { retry_after: 0.0004 }, 1],
-  ["1e300 seconds", { retry_after: 1e300 }, 1e303],
+  ["more digits than a wait has", { retry_after: 1e300 }, null],
   ["a number in `error`", { error: { code: "too_fast", retry_after: 1.5 } }, 1_500],
   ["both: the outer one", { retry_after: 1, error: { retry_after: 9 } }, 1_000],
   ["an outer one that is text: the inner one", { retry_after: "soon", error: { retry_after: 9 } }, 9_000],
-  ["text", { retry_after: "2" }, null],
+  ["a number as text", { retry_after: "2" }, 2_000],
+  ["text", { retry_after: "2 minutes" }, null],
+  ["an object that cannot be text", { retry_after: { toString: 5, valueOf: 5 } }, null],
+  ["a Boolean", { retry_after: true }, null],
   ["less than 0", { retry_after: -1 }, null],
   ["more than a number holds", '{"retry_after":1e999}', null],
   ["null", { retry_after: null }, null],
-  ["a list", [{ retry_after: 2 }], null],
+  ["a list of one", [{ retry_after: 2 }], 2_000],
 ];
 test.each(waits)("59 · retry_after of %s", async (_, body, waitMs) => {
-  expect((await parse(body)).waitMs).toBe(waitMs);
+  expect(readWait({}, 0, [], (await parse(body)).value).waitMs).toBe(waitMs);
 });
 
 const messages: [what: string, message: string, read: string | null][] = [
@@ -88,8 +92,8 @@ test("59 · no body makes it reject, or gives text with control characters", asy
   );
   await fc.assert(
     fc.asyncProperty(body, async (given) => {
-      const { waitMs, serverCode, serverMessage, policies } = await parse(given);
-      expect(waitMs ?? 0).toBeGreaterThanOrEqual(0);
+      const { value, serverCode, serverMessage, policies } = await parse(given);
+      expect(readWait({}, 0, [], value).waitMs ?? 0).toBeGreaterThanOrEqual(0);
       for (const told of [serverCode, serverMessage, ...(policies ?? [])]) expect(told ?? "").not.toMatch(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/u);
       expect(serverMessage?.length ?? 1).toBeGreaterThan(0);
       expect(serverMessage?.length ?? 1).toBeLessThanOrEqual(300);

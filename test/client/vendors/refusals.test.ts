@@ -31,6 +31,7 @@ describe("github", () => {
     ["the secondary limit with nothing left: until the reset", 403, spent, secondary, byFields],
     ["abuse detection of older servers: a minute", 403, left, { message: "You have triggered an abuse detection mechanism." }, { waitMs: 60_000 }],
     ["a 429 without anything: a minute", 429, {}, "<html>Too many requests</html>", { waitMs: 60_000 }],
+    ["nothing left for more than an hour: the fields tell", 403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1786797000" }, primary, byFields],
     ["nothing left, and no reset: a minute", 403, { "x-ratelimit-remaining": "0" }, primary, { waitMs: 60_000 }],
     ["a missing permission", 403, left, { message: "Resource not accessible by integration", documentation_url: docs }, undefined],
     ["a blocked repository", 403, left, { message: "Repository access blocked" }, undefined],
@@ -86,6 +87,7 @@ describe("gemini", () => {
     violations: quotaIds.map((quotaId) => ({ quotaMetric: "generativelanguage.googleapis.com/generate_content_free_tier_requests", quotaId, quotaValue: "15" })),
   });
   const error = (...details: object[]): object => ({ error: { code: 429, message: "You exceeded your current quota.", status: "RESOURCE_EXHAUSTED", details } });
+  const legacy = (reason: string): object => ({ error: { code: 403, message: "Rate Limit Exceeded", errors: [{ domain: "usageLimits", reason }] } });
   const perMinute = quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier");
   const perDay = quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "GenerateRequestsPerDayPerProjectPerModel-FreeTier");
   check(gemini.refusal, [
@@ -108,6 +110,16 @@ describe("gemini", () => {
     ["no JSON", 429, {}, "<html></html>", undefined],
     ["a wrong request", 400, {}, { error: { code: 400, status: "INVALID_ARGUMENT", details: [retryInfo("27s")] } }, undefined],
     ["a missing permission", 403, {}, { error: { code: 403, status: "PERMISSION_DENIED" } }, undefined],
+    ["a 403 for a rate", 403, {}, legacy("rateLimitExceeded"), byFields],
+    ["a 403 for a user's rate", 403, {}, legacy("userRateLimitExceeded"), byFields],
+    ["a 403 for a rate in the newer form", 403, {}, { error: { code: 403, status: "PERMISSION_DENIED", details: [{ reason: "RATE_LIMIT_EXCEEDED" }] } }, byFields],
+    ["a 403 for a rate with a delay", 403, {}, { error: { errors: [{ reason: "rateLimitExceeded" }], details: [retryInfo("9s")] } }, { waitMs: 9_000 }],
+    ["a 403 for a spent day", 403, {}, legacy("dailyLimitExceeded"), never],
+    ["a 403 for a spent quota", 403, {}, legacy("quotaExceeded"), never],
+    ["a 403 for a scope", 403, {}, legacy("insufficientPermissions"), undefined],
+    ["a 429 for a rate in the older form", 429, {}, legacy("rateLimitExceeded"), undefined],
+    ["a quota per day that the metadata name", 429, {}, error({ reason: "RATE_LIMIT_EXCEEDED", metadata: { quota_limit: "Gemini25ProRequestsPerDay" } }, retryInfo("22s")), never],
+    ["an outage whose quota is spent", 503, {}, legacy("quotaExceeded"), undefined],
     ["an answer", 200, {}, error(retryInfo("27s")), undefined],
   ]);
 });

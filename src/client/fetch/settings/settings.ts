@@ -1,6 +1,4 @@
 import { ownMembers } from "../../../core/check.js";
-import { parseCounters } from "../../reading/counters.js";
-import type { LimitsParser } from "../../reading/rate-limit.js";
 import type { Vendor } from "../../reading/vendor.js";
 import type { CallOptions, ClientInit, ClientOptions, Timing, Traffic } from "../options.js";
 import { accept, arrayOf, isA, numberFrom, objectOf, wholeFrom } from "./checks.js";
@@ -13,7 +11,7 @@ export interface Settings extends Complete<Omit<ClientOptions, "traffic" | "back
   readonly backoff: Complete<NonNullable<ClientOptions["backoff"]>>;
   readonly retryBudget: false | Complete<Exclude<ClientOptions["retryBudget"], false | undefined>>;
   readonly traffic: ClientOptions["traffic"];
-  readonly vendor: { readonly refusal: Vendor["refusal"]; readonly limits: LimitsParser };
+  readonly vendor: readonly Vendor[];
   readonly time: Timing;
 }
 
@@ -22,7 +20,8 @@ type CallSettings = Settings & Complete<Omit<CallOptions, "retry">> & Pick<CallO
 
 /** Fills in the defaults. Throws a TypeError or RangeError for the first option that is wrong or misspelt. */
 export function parseSettings(options: ClientOptions): Settings {
-  const { fetch, identity, traffic } = ownMembers(options);
+  const { fetch, identity } = ownMembers(options);
+  const aVendor = objectOf<Vendor>({ refusal: isA("function"), limits: isA("function") });
   const check = objectOf<ClientOptions>({
     fetch: isA("function", (input: string, init: RequestInit) => globalThis.fetch(input, init)),
     identity: (name, value = "") => (typeof value === "function" ? value : isA("string")(name, value)),
@@ -35,7 +34,7 @@ export function parseSettings(options: ClientOptions): Settings {
     retryStatuses: arrayOf("number", []),
     merge: isA("boolean", identity !== undefined || (fetch === undefined && hasOneUser())),
     giveUp: accept('"throw" or "return"', (value) => value === "throw" || value === "return", "throw"),
-    vendor: objectOf<Vendor>({ refusal: isA("function"), limits: isA("function", traffic?.limits ?? parseCounters) }),
+    vendor: (name, value = []) => [value].flat().map((each) => aVendor(name, each)),
     retryBudget: (name, value) =>
       value !== false && objectOf({ tokens: wholeFrom(0, 10), perSuccess: numberFrom(0, 0.1) })(name, value),
     traffic: accept("an object with `schedule`", (value) => typeof (value as Traffic)?.schedule === "function"),
