@@ -1,6 +1,9 @@
 // `--format`: the formats that servers' configurations state, and those with a name.
 import { Readable, Writable } from "node:stream";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { LineFormat } from "../../src/command/log/format/line-format.js";
+import { partsOfVariables } from "../../src/command/log/format/nginx.js";
 import { runCommand } from "../../src/command/run-command.js";
 
 async function simulated(log: string, ...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
@@ -107,6 +110,24 @@ describe("Apache", () => {
     for (const time of ["31/Feb/2026:20:33:53 +0000", "05/Mar/2026:25:61:00 +0000"])
       expect((await simulated(`u1 [${time}]`, "--format", "%u %t", "--key", "user")).out, time).toContain("without a time");
   });
+});
+
+test("a line that a format writes is read back", () => {
+  const shapes = {
+    http_a: fc.stringMatching(/^[a-z0-9.]{1,9}(?:, [a-z0-9.]{1,9}){0,2}$/),
+    http_b: fc.stringMatching(/^[a-z](?:[a-z ]{0,8}[a-z])?$/), // before a bracket or a number, where blanks do no harm
+    status: fc.constantFrom("200", "-", "000"),
+    time_local: fc.constantFrom("05/Mar/2026:20:33:53 +0000", "06/Feb/2026:12:14:14.655"),
+    request: fc.string({ maxLength: 20 }).map((text) => text.replace(/[\\"]/g, "\\$&")),
+  };
+  const layouts = ['$http_a - $http_b [$time_local] "$request" $status', '"$request" [$time_local] $http_b $status $http_a', "$status|$http_a|$time_local|$http_b", '{"a":"$http_a","r":"$request","s":$status,"t":"$time_local","b":"$http_b"}'];
+  fc.assert(
+    fc.property(fc.constantFrom(...layouts), fc.record(shapes), (layout, values) => {
+      const format = new LineFormat(partsOfVariables(layout));
+      const line = layout.replace(/\$(\w+)/g, (_, name: keyof typeof values) => values[name]);
+      expect(format.match(line)).toEqual(format.fields.map(({ names: [name = ""] }) => values[name as keyof typeof values]));
+    }),
+  );
 });
 
 describe("W3C", () => {

@@ -64,6 +64,7 @@ describe("shapes of logs", () => {
     ["203.0.113.7 - ann lee", "address", "203.0.113.7"],
     ["203.0.113.7 - ann lee", "user", "ann lee"],
     ["203.0.113.7, 10.0.0.1 - -", "address", "203.0.113.7"],
+    ["203.0.113.7,10.0.0.1 - -", "address", "203.0.113.7"],
     ["shop.example:443 203.0.113.7 - ann lee", "address", "203.0.113.7"],
     ["shop.example 203.0.113.7 - -", "address", "203.0.113.7"],
     ["shop.example 203.0.113.7, 10.0.0.1 - ann lee", "user", "ann lee"],

@@ -10,7 +10,7 @@ const GROUPS = { address: 1, user: 2, time: 3, status: 5, bytes: 6, referer: 7, 
 const REQUEST = 4;
 // A caller writes the texts in quotes, so each letter must have only one way to match: the time stays linear.
 const QUOTED = String.raw`"([^"\\]*(?:\\[^][^"\\]*)*)"`;
-const ADDRESSES = String.raw`[^\s,]+(?:, [^\s,]+)*`;
+const ADDRESSES = String.raw`[^\s,]+(?:, ?[^\s,]+)*`;
 // Some formats begin with the name of a virtual host, which is no address. The line may have a list of addresses. The
 // name of a user may have blanks after a minus sign for the ident. A request without an answer has one for its status.
 const LINE = new RegExp(
