@@ -34,7 +34,9 @@ const SHAPES: ReadonlyArray<readonly [file: string, args: readonly string[], cou
   ["traefik-common.log", ["--format", "traefik", "--key", "address", "--cost", "bytes"], "3 requests of 2 callers", "github.com/traefik/traefik/pull/3942"],
   ["traefik-json.log", ["--format", "traefik", "--key", "address", "--cost", "bytes"], "3 requests of 2 callers", "github.com/xavier-hernandez/goaccess-for-nginxproxymanager/issues/108"],
   ["envoy.log", ["--format", "envoy", "--key", "x_forwarded_for"], "3 requests of 2 callers", "github.com/istio/proxy/issues/1990"],
-  ["istio.log", ["--format", "istio", "--key", "address"], "3 requests of 2 callers", "github.com/istio/istio.io/issues/4380"],
+  ["istio.log", ["--format", "istio", "--key", "address"], "3 requests of 2 callers", "istio.io/latest/docs/tasks/observability/logs/access-log"],
+  ["istio-1.2.log", ["--format", "istio", "--key", "address"], "3 requests of 2 callers", "github.com/istio/istio.io/issues/4380"],
+  ["istio-1.0.log", ["--format", "istio", "--key", "address"], "3 requests of 2 callers", "github.com/istio/proxy/issues/1990"],
   ["istio-json.log", ["--key", "address", "--time", "timestamp"], "3 requests of 2 callers", "github.com/nitishm/engarde/pull/8"],
   ["squid.log", ["--format", "squid", "--key", "address"], "3 requests of 2 callers", "github.com/log2timeline/plaso/issues/4575"],
   ["squid-of-its-own-format.log", ["--format", "$msec [$time_local] $elapsed $address $http_x_forwarded_for $ident $request_method $url $protocol $type $status $bytes ", "--key", "http_x_forwarded_for", "--time", "time_local"], "3 requests of 2 callers", "github.com/allinurl/goaccess/issues/1924"],
@@ -79,6 +81,7 @@ test.each(SHAPES)("%s", async (file, args, counts) => {
   const code = await runCommand(["simulate", "-", "--policy", "1000000, 1/d", ...args], { stdin: Readable.from([log]), stdout: into, stderr: into });
   expect([code, out]).toEqual([0, expect.stringMatching(new RegExp(`^${counts} in (?:2|3) s,`))]);
   expect(out).not.toContain("cannot be read");
+  expect(out).toMatch(/ \((?:203\.0\.113\.7|2001:db8:[\d:]*:\/64|a47\.dyn\.example\.com)\)/); // the caller of two requests
 });
 
 test("each shape is of one page or report", () => {

@@ -83,7 +83,7 @@ export class LineFormat {
     const next = this.fields[i + 1];
     if (next === undefined && after === "") return line.length;
     const blank = isWord === true ? line.indexOf(" ", from) : -1;
-    const wordEnd = blank < 0 || after.startsWith(" ") ? line.length : blank;
+    const wordEnd = blank < 0 ? line.length : blank;
     for (let end = line.indexOf(after, from); end >= 0;) {
       const begin = afterBlanks(line, end + after.length, after);
       if (end > wordEnd) return -1;

@@ -19,7 +19,10 @@ const ELB =
   '$response_processing_time $elb_status_code $target_status_code $received_bytes $sent_bytes "$request"';
 const ALB = `$type ${ELB} "$user_agent" `;
 const ENVOY = '[$start_time] "$request" $status $response_flags ';
-const OF_ENVOY = '"$x_forwarded_for" "$user_agent" "$request_id" "$authority" "$upstream_host"';
+const OF_ENVOY =
+  "$bytes_received $bytes_sent $duration $upstream_time " +
+  '"$x_forwarded_for" "$user_agent" "$request_id" "$authority" "$upstream_host"';
+const OF_ISTIO = `${OF_ENVOY} $upstream_cluster $upstream_local_address $downstream_local_address $client_ip:$client_port `;
 
 export const NAMED_FORMATS: Readonly<Record<string, NamedFormat>> = {
   alb: {
@@ -47,7 +50,7 @@ export const NAMED_FORMATS: Readonly<Record<string, NamedFormat>> = {
   combined: { texts: [COMBINED] },
   common: { texts: [COMMON] },
   elb: { texts: [`${ELB} "$user_agent" `, ELB] },
-  envoy: { texts: [`${ENVOY}$bytes_received $bytes_sent $duration $upstream_time ${OF_ENVOY}`] },
+  envoy: { texts: [`${ENVOY}${OF_ENVOY}`] },
   haproxy: {
     texts: [
       `${HAPROXY_HTTP} {$request_headers} {$response_headers} "$request"`,
@@ -58,9 +61,9 @@ export const NAMED_FORMATS: Readonly<Record<string, NamedFormat>> = {
   },
   istio: {
     texts: [
-      `${ENVOY}$response_code_details $connection_termination_details "$transport_failure" $bytes_received $bytes_sent ` +
-        `$duration $upstream_time ${OF_ENVOY} $upstream_cluster $upstream_local_address $downstream_local_address ` +
-        "$client_ip:$client_port ",
+      `${ENVOY}$response_code_details $connection_termination_details "$transport_failure" ${OF_ISTIO}`,
+      `${ENVOY}"$mixer_status" "$transport_failure" ${OF_ISTIO}`,
+      `${ENVOY}${OF_ISTIO}`,
     ],
   },
   nlb: { texts: [NLB] },

@@ -9,6 +9,7 @@ const SHAPES: Readonly<Record<string, RegExp>> = {
   status: NUMBER,
   body_bytes_sent: NUMBER,
   bytes_sent: NUMBER,
+  bytes_received: NUMBER,
   request_length: NUMBER,
   request_time: NUMBER,
   msec: NUMBER,
@@ -21,7 +22,9 @@ const SHAPES: Readonly<Record<string, RegExp>> = {
 };
 
 // A syslog line before the address is no part of it.
-const WORD_VARIABLES = new Set(["remote_addr", "client_ip", "host", "server_name"]);
+const WORD_VARIABLES = new Set([
+  "remote_addr", "client_ip", "host", "server_name", "response_flags", "response_code_details", "connection_termination_details",
+]);
 
 /** A field by the name of the variable of nginx. `others` are further names. */
 export function variable(name: string, ...others: readonly string[]): FormatField {
