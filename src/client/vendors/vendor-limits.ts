@@ -11,6 +11,11 @@ const COUNTER_NAMES: readonly CounterNames[] = [
   ["x-rate-limit-", "", null], // X, Okta
   ["x-ratelimit-", "-requests", "requests"], // OpenAI, Groq
   ["x-ratelimit-", "-tokens", "tokens"],
+  ["x-ratelimit-", "-requests-day", "requests-day"], // Cerebras
+  ["x-ratelimit-", "-tokens-minute", "tokens-minute"],
+  ["x-user-limit-24hour-", "", "user-day"], // X
+  ["x-app-limit-24hour-", "", "app-day"],
+  ["x-sib-ratelimit-", "", null], // Brevo
   ["anthropic-ratelimit-requests-", "", "requests"],
   ["anthropic-ratelimit-tokens-", "", "tokens"],
   ["anthropic-ratelimit-input-tokens-", "", "input-tokens"],
@@ -32,11 +37,15 @@ const DAILY_WINDOW_MS = 86_400_000;
  * | GitHub, Reddit, Atlassian, others | `X-RateLimit-Limit`, `-Remaining`, `-Reset`, and the policy's name in `-Resource` |
  * | Discord | the same, with the name in `-Bucket` and the exact wait in `-Reset-After` |
  * | Atlassian Data Center | the same, with `X-RateLimit-Interval-Seconds` in place of `-Reset` |
- * | X, Okta | `X-Rate-Limit-Limit`, `-Remaining`, `-Reset` |
+ * | X, Okta | `X-Rate-Limit-Limit`, `-Remaining`, `-Reset`; X also `X-User-Limit-24hour-*` and `X-App-Limit-24hour-*` |
  * | OpenAI, Groq | `x-ratelimit-limit-requests`, `x-ratelimit-remaining-requests`, `x-ratelimit-reset-requests`, and `-tokens` |
+ * | Cerebras | the same with `-requests-day` and `-tokens-minute` |
  * | Anthropic | `anthropic-ratelimit-requests-limit`, `-remaining`, `-reset`; so for `tokens`, `input-tokens`, `output-tokens` |
  * | Linear | `X-RateLimit-Requests-Limit`, `-Remaining`, `-Reset`, and so for `Complexity` and `Endpoint-Requests` |
  * | Shopify | `X-Shopify-Shop-Api-Call-Limit` |
+ * | BigCommerce | `X-Rate-Limit-Requests-Left`, `-Requests-Quota`, `-Time-Reset-Ms`, `-Time-Window-Ms` |
+ * | Brevo | `x-sib-ratelimit-limit`, `-remaining`, `-reset` |
+ * | Contentful | `X-Contentful-RateLimit-Reset`, when nothing is left |
  * | HubSpot | `X-HubSpot-RateLimit-Max`, `-Remaining`, `-Interval-Milliseconds`, and `-Daily`, `-Daily-Remaining` |
  *
  * A reset may be seconds, seconds or milliseconds since 1970, ISO 8601, an HTTP-date, a duration such as `6m0s`, or a
@@ -57,7 +66,7 @@ function readVendors(headers: HeaderSource, now: number): RateLimit[] {
   const sent = sentAt(headers, now);
   return [
     ...COUNTER_NAMES.flatMap((names) => namedCounters(headers, sent, names)), ...shopifyLimits(headers),
-    ...hubspotLimits(headers),
+    ...hubspotLimits(headers), ...bigcommerceLimits(headers), ...contentfulLimits(headers),
   ];
 }
 
@@ -78,13 +87,29 @@ function shopifyLimits(headers: HeaderSource): RateLimit[] {
   return size ? [{ policy: null, limit, remaining: Math.max(0, limit - Number(used)), resetMs: null, windowMs: null }] : [];
 }
 
+function countIn(headers: HeaderSource, name: string): number | null {
+  const text = headerOf(headers, name);
+  return text.length > 15 ? null : decimal(text, 0);
+}
+
+function bigcommerceLimits(headers: HeaderSource): RateLimit[] {
+  const count = (name: string): number | null => countIn(headers, `x-rate-limit-${name}`);
+  const remaining = count("requests-left");
+  if (remaining === null) return [];
+  const [limit, resetMs, windowMs] = [count("requests-quota"), count("time-reset-ms"), count("time-window-ms") || null];
+  return [{ policy: null, limit, remaining, resetMs, windowMs }];
+}
+
+// The seconds until the next request may be sent: 0 while some is left.
+function contentfulLimits(headers: HeaderSource): RateLimit[] {
+  const seconds = countIn(headers, "x-contentful-ratelimit-reset");
+  return seconds ? [{ policy: null, limit: null, remaining: 0, resetMs: seconds * 1_000, windowMs: null }] : [];
+}
+
 // The daily limit resets at midnight in the account's time zone, which no field states. The other one is a rolling
 // window, so at its end everything is there again.
 function hubspotLimits(headers: HeaderSource): RateLimit[] {
-  const count = (name: string): number | null => {
-    const text = headerOf(headers, `x-hubspot-ratelimit-${name}`);
-    return text.length > 15 ? null : decimal(text, 0);
-  };
+  const count = (name: string): number | null => countIn(headers, `x-hubspot-ratelimit-${name}`);
   const windowMs = count("interval-milliseconds") || null;
   const limits = [
     { policy: "interval", limit: count("max"), remaining: count("remaining"), resetMs: windowMs, windowMs },
