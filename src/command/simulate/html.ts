@@ -22,7 +22,8 @@ figcaption { color: light-dark(#57606a, #a5adb7); font-size: .9rem; }
 
 /** The findings as one page that loads nothing: numbers, and a chart for each of the callers with the most refusals. */
 export function reportHtml(findings: Findings, requests: RequestList, fields: CostFields): string {
-  const { replays, advice } = findings;
+  const { log, advice } = findings;
+  const replays = log.requests === 0 ? [] : findings.replays;
   return [
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">`,
     `<title>What a limit would refuse</title><style>${STYLE}${CHART_STYLE}</style></head><body><main>`,

@@ -73,10 +73,10 @@ export async function readLog(source: LogSource, give: (entry: LogEntry) => void
 const MOST_NAMES_SHOWN = 12;
 
 function noCaller(key: string, { withoutKey, seen }: LineCounts): Misuse {
-  const names = nearestFirst(seen.names, key).slice(0, MOST_NAMES_SHOWN);
+  const names = nearestFirst(seen.names, key).filter((name) => name !== key).slice(0, MOST_NAMES_SHOWN);
   const have = key === "address" ? "Write --key address= with one of" : "The lines have:";
   const cure = names.length === 0 ? "Use another field" : `${have} ${names.join(", ")}`;
-  const read = `${counted(withoutKey, "request")}, none with a caller there`;
+  const read = `${counted(withoutKey, "request")}, none with a caller there${seen.names.has(key) ? ", where it is empty" : ""}`;
   return new Misuse(printable(`Expected --key to be a field with a caller, got ${key}: ${read}. ${cure}`));
 }
 

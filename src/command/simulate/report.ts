@@ -18,6 +18,7 @@ export interface Findings {
 /** The findings as text for a terminal. */
 export function reportText(findings: Findings): string {
   const { log, replays, advice } = findings;
+  if (log.requests === 0) return `${linesOfLog(findings).join("\n")}\n`;
   const parts = [
     linesOfLog(findings).join("\n"),
     ...replays.map(textOfReplay),

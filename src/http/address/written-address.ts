@@ -32,7 +32,7 @@ function keyOfMember(member: string, ipv6Prefix: number): AddressKey | undefined
   const named = /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;]*)/i.exec(member)?.[1] ?? member;
   const bare = named.trim().replace(/^(["'])(.*)\1$/, "$2").trim();
   const options = { ipv6Prefix };
-  const whole = addressKey(bare, options) ?? keyOfNetwork(bare);
+  const whole = addressKey(bare, options) ?? keyOfNetwork(bare, ipv6Prefix);
   if (whole !== undefined) return whole;
   // A port without brackets, where the whole text is no address: 2001:db8::1:51234, or ::ffff:192.0.2.7:443.
   const [, address = "", port = ""] = /^((?:[^[\]:]*:){2,}[^[\]:]*):(\d{1,5})$/.exec(bare) ?? [];
@@ -40,10 +40,10 @@ function keyOfMember(member: string, ipv6Prefix: number): AddressKey | undefined
   return addressKey(address, options);
 }
 
-/** The key of a network in the form that a key has, such as `2001:db8:1:2::/64`. It brings its own prefix. */
-function keyOfNetwork(text: string): AddressKey | undefined {
+/** The key of a network in the form that a key has, such as `2001:db8:1:2::/64`, or of a network of one address. */
+function keyOfNetwork(text: string, ipv6Prefix: number): AddressKey | undefined {
   const [, address = "", bits] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
   const prefix = Number(bits);
-  if (address.includes(":")) return prefix >= 32 && prefix <= 64 ? addressKey(address, { ipv6Prefix: prefix }) : undefined;
-  return prefix === 32 ? addressKey(address) : undefined;
+  if (prefix === (address.includes(":") ? 128 : 32)) return addressKey(address, { ipv6Prefix });
+  return address.includes(":") && prefix >= 32 && prefix <= 64 ? addressKey(address, { ipv6Prefix: prefix }) : undefined;
 }
