@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import fc from "fast-check";
 import { addressKey, createLimiter, MemoryStore, type Limiter } from "sluice";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../src/command/run-command.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-spellings-"));
@@ -44,7 +44,7 @@ test("the verbs act on the key of addressKey", async () => {
     for (const written of ways(address)) {
       expect(await run(["block", limits, "login", "address", written, "--for", "1min", "--memory"]), written).toContain(`Blocked ${JSON.stringify(key)} for 60 s.`);
       expect(given.spellings?.peek(key)).toMatchObject({ allowed: false, blocked: true });
-      given.spellings?.block(key, 0);
+      await given.spellings?.block(key, 0);
       expect(await run(["peek", limits, "login", JSON.stringify(["address", written]), "--memory"]), written).toContain(`${JSON.stringify(key)}, `);
     }
   }), { numRuns: 25 });
@@ -63,15 +63,13 @@ test("simulate counts the callers that addressKey makes", async () => {
 });
 
 describe("what is no address", () => {
-  beforeEach(() => given.spellings?.reset("ann"));
-
   test.each(["203.0.113.0/24", "2001:db8::/20", "https://203.0.113.7/x", "203.0.113.007", "203.0.113.7.", "1.2.3", "0x7f.0.0.1", "2130706433", "unknown", "home"])(
     "%s after the part address: the answer says that no gate has this caller", async (text) => {
       expect(addressKey(text)).toBeUndefined();
       for (const verb of [["block", "--for", "1min"], ["peek"]] as const) {
         expect(await run([verb[0], limits, "login", "address", text, "--memory", ...verb.slice(1)])).toContain(`addressKey makes no key of ${text}, so this is no caller of a gate that uses it.\n`);
       }
-      given.spellings?.block(["address", text], 0);
+      await given.spellings?.block(["address", text], 0);
     },
   );
 
