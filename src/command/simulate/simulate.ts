@@ -91,7 +91,8 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
     ipv6Prefix: prefixOfText(prefix ?? "64"),
   };
   const log = await readWithBar(source, replays, traffic, io);
-  const advice = traffic === null || share === null || log.requests === 0 ? null : { share, rows: recommend(traffic, share, fields.forAll) };
+  const isAdvised = traffic !== null && share !== null && log.requests > 0;
+  const advice = !isAdvised ? null : { share, rows: recommend(traffic, share, fields.forAll) };
   const findings = { log, replays: replays.map((replay) => replay.result()), leftOut, advice };
   if (values.html !== undefined && traffic !== null) await writePage(values.html, reportHtml(findings, traffic, fields));
   io.stdout.write(values.json === true ? reportJson(findings) : reportText(findings));
