@@ -1,5 +1,7 @@
 // Settings of Postgres and its client with which a store can never work, each brought about on a real server. The warning
 // names the cure, and with the cure the store works and nothing is warned of.
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import type pg from "pg";
 import { createLimiter } from "sluice";
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
@@ -100,6 +102,26 @@ export function postgresSetupSuite(name: string, { Pool, Client }: Pick<typeof p
     await failsWith(asRole(), /GRANT SELECT, INSERT, UPDATE, DELETE/);
     await owner.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${ROLE}`);
     expect(await ask(asRole())).toEqual(WORKS);
+  });
+
+  over("`statement_timeout` and `query_timeout` end a call that takes long", async (_owner, open) => {
+    await expect(open(postgresUrl(), { statement_timeout: 50 }).query("SELECT pg_sleep(60)")).rejects.toMatchObject({ code: "57014" });
+    await expect(open(postgresUrl(), { query_timeout: 50 }).query("SELECT pg_sleep(1)")).rejects.toThrow(/timeout/);
+  });
+
+  over("`connectionTimeoutMillis` ends the wait for a silent server, and for a busy pool", async (_owner, open) => {
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => void sockets.add(socket.on("error", () => undefined))).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const away = at((url) => void (url.host = `127.0.0.1:${(silent.address() as AddressInfo).port}`));
+    await expect(open(away, { connectionTimeoutMillis: 50 }).query("SELECT 1")).rejects.toThrow(/timeout/);
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+    const busy = open(postgresUrl(), { connectionTimeoutMillis: 2_000, max: 1 });
+    const client = await busy.connect();
+    await expect(busy.query("SELECT 1")).rejects.toThrow(/timeout/);
+    client.release();
+    expect((await busy.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   });
 
   over("a client that is not connected is told, and `connect()` is the cure", async (owner) => {

@@ -9,10 +9,23 @@ const HOST = "127.0.0.1";
 export const ioredisAdvised = (name: string, { Redis, Cluster }: Pick<typeof Ioredis, "Redis" | "Cluster">): RedisAdvised => ({
   name,
   reconnects: true,
+  ends: Object.fromEntries(([
+    ["maxRetriesPerRequest: 1", "away", { maxRetriesPerRequest: 1 }],
+    ["enableOfflineQueue: false", "away", { enableOfflineQueue: false }],
+    ["commandTimeout", "silent", { commandTimeout: 1_000 }],
+  ] as const).map(([option, server, settings]) => [option, [server, (port) => {
+    const client = new Redis({ host: HOST, port, retryStrategy: () => 20, ...settings }).on("error", quiet);
+    return { call: () => client.get("key"), close: () => client.disconnect() };
+  }]])),
   connect(port, { reconnects = false, ...login } = {}) {
     const cure = reconnects ? { reconnectOnError: (error: Error) => error.message.includes("READONLY") } : {};
     const client = new Redis({ host: HOST, port, ...login, ...cure }).on("error", quiet);
     return { client, close: () => client.disconnect() };
+  },
+  once(port, isOnce) {
+    const cure = isOnce ? { autoResendUnfulfilledCommands: false, commandTimeout: 2_000 } : {};
+    const client = new Redis({ host: HOST, port, retryStrategy: () => 20, ...cure }).on("error", quiet);
+    return { call: () => client.incr("calls"), close: () => client.disconnect() };
   },
   cluster(ports) {
     const client = new Cluster(ports.map((port) => ({ host: HOST, port })), { clusterRetryStrategy: () => 20 }).on("error", quiet);
@@ -20,8 +33,18 @@ export const ioredisAdvised = (name: string, { Redis, Cluster }: Pick<typeof Ior
   },
 });
 
-export const nodeRedisAdvised = (name: string, { createClient, createCluster, createSentinel }: Pick<typeof NodeRedis, "createClient" | "createCluster" | "createSentinel">): RedisAdvised => ({
+export const nodeRedisAdvised = (name: string, { createClient, createCluster, createSentinel }: Pick<typeof NodeRedis, "createClient" | "createCluster" | "createSentinel">, hasTimeouts = true): RedisAdvised => ({
   name,
+  ends: Object.fromEntries(([
+    ["disableOfflineQueue: true", "away", { disableOfflineQueue: true }, {}],
+    // The lowest version has neither, as redis.md says.
+    ...(hasTimeouts ? [["commandOptions: { timeout }", "away", { commandOptions: { timeout: 50 } }, {}] as const] : []),
+    ...(hasTimeouts ? [["socket.socketTimeout", "silent", {}, { socketTimeout: 500 }] as const] : []),
+  ] as const).map(([option, server, settings, ofSocket]) => [option, [server, (port) => {
+    const client = createClient({ ...settings, socket: { host: HOST, port, reconnectStrategy: 20, ...ofSocket } }).on("error", quiet);
+    client.connect().catch(quiet);
+    return { call: () => client.get("key"), close: () => client.destroy() };
+  }]])),
   async connect(port, { username, password } = {}) {
     const login = { ...(username && { username }), ...(password && { password }) };
     const client = createClient({ socket: { host: HOST, port }, ...login }).on("error", quiet);

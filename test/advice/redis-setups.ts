@@ -16,6 +16,10 @@ export interface RedisAdvised {
   cluster(ports: readonly number[]): Promise<Connected> | Connected;
   /** A client that is not connected and never connects, where there is one. */
   readonly unconnected?: Readonly<Record<string, (port: number) => Connected>>;
+  /** The options that end a call: a client with each, and whether the server is away, or takes the call and is silent. */
+  readonly ends: Readonly<Record<string, readonly ["away" | "silent", (port: number) => Calling]>>;
+  /** Where the client sends a call again after a lost connection: one that does, or with the option against it. */
+  readonly once?: (port: number, isOnce: boolean) => Calling;
   /** Whether the client has an option that finds the new primary behind the same address. */
   readonly reconnects?: boolean;
 }
@@ -28,6 +32,12 @@ interface Login {
 
 interface Connected {
   readonly client: object;
+  close(): void;
+}
+
+/** A client of which one call is made. */
+interface Calling {
+  call(): Promise<unknown>;
   close(): void;
 }
 
@@ -54,14 +64,26 @@ async function failsWith(connected: Connected, code: string, cure: RegExp): Prom
   return warnings[0] as string;
 }
 
+/** A port that passes connections on to a server, and breaks the first that sends `word` before the answer arrives. */
+const breakingAddress = (port: number, word: string) => movingAddress(port, word);
+
 /** A port that passes connections on to a server, which a test may exchange for later connections. */
-async function movingAddress(first: number) {
+async function movingAddress(first: number, word?: string) {
   let to = first;
+  let breaksAt = word;
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
     const onward = connect(to, "127.0.0.1");
     for (const each of [socket, onward]) sockets.add(each.on("error", () => undefined).on("close", () => sockets.delete(each)));
-    socket.pipe(onward).pipe(socket);
+    socket.pipe(onward);
+    let isCut = false;
+    socket.on("data", (sent: Buffer) => {
+      if (breaksAt === undefined || !sent.toString().toLowerCase().includes(breaksAt)) return;
+      breaksAt = undefined;
+      isCut = true;
+    });
+    onward.on("data", (answer: Buffer) => (isCut ? socket.destroy() : socket.write(answer)));
+    onward.on("close", () => socket.end());
     socket.on("close", () => onward.destroy());
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -169,6 +191,33 @@ export function redisSetupSuite(advised: RedisAdvised): void {
     await command(port, "CONFIG SET maxmemory 100mb");
     expect(await ask(await advised.connect(port))).toEqual(WORKS);
   });
+
+  for (const [option, [server, make]] of Object.entries(advised.ends)) {
+    over(`${name}: \`${option}\` ends a call to a server that is ${server}`, async () => [await startRedis()], async (own) => {
+      const { port } = own as OwnRedis;
+      if (server === "away") await (own as OwnRedis).stop();
+      const { call, close } = make(port);
+      if (server === "silent") {
+        await call();
+        await command(port, "CLIENT PAUSE 60000 ALL");
+      }
+      await expect(call()).rejects.toThrow();
+      close();
+    });
+  }
+
+  const { once: calling } = advised;
+  for (const isOnce of calling === undefined ? [] : [true, false]) {
+    over(`${name}: a call whose connection breaks is sent ${isOnce ? "once with `autoResendUnfulfilledCommands: false`" : "again by default"}`, async () => [await startRedis()], async (own) => {
+      const { port } = own as OwnRedis;
+      const address = await breakingAddress(port, "incr");
+      const { call, close } = (calling as NonNullable<RedisAdvised["once"]>)(address.port, isOnce);
+      expect(await call().then(() => "answered", () => "failed")).toBe(isOnce ? "failed" : "answered");
+      expect(await command(port, "GET calls")).toBe(isOnce ? "$1\r\n1\r\n" : "$1\r\n2\r\n");
+      close();
+      address.stop();
+    });
+  }
 
   for (const [kind, make] of Object.entries(advised.unconnected ?? {})) {
     test(`${name}: ${kind} that is not connected is told, and \`connect()\` is the cure`, async () => {

@@ -8,6 +8,7 @@ import type pg from "pg";
 import type * as redis from "redis";
 import { adapterSuite, type AdapterSuiteOptions } from "sluice/testing";
 import { describe, test } from "vitest";
+import { bodySuite, fastifyBounded, honoBounded } from "../../advice/bodies.js";
 import { postgresSetupSuite } from "../../advice/postgres-setups.js";
 import { ioredisAdvised, nodeRedisAdvised } from "../../advice/redis-clients.js";
 import { redisSetupSuite } from "../../advice/redis-setups.js";
@@ -37,6 +38,7 @@ for (const name of ["fastify4-lowest", "fastify5-lowest"]) {
   const framework = await load<Default<typeof fastify>>(name);
   row(name, (setup) => serveFastify(framework.default, setup), name.startsWith("fastify4") ? { responses: "Fastify 4.10 sends no Response" } : {});
   trustSuite(name, "fastify", fastifyTrusting(framework.default as never), trustTexts);
+  bodySuite(name, fastifyBounded(framework.default as never));
 }
 const hono = {
   ...(await load<Pick<HonoParts, "Hono">>("hono-lowest")),
@@ -44,6 +46,9 @@ const hono = {
   ...(await load<Pick<HonoParts, "stream" | "streamSSE">>("hono-lowest/streaming")),
 };
 const server = await load<{ readonly createAdaptorServer: typeof createAdaptorServer }>("hono-node-server-lowest");
+const limits = await load<{ readonly bodyLimit: never }>("hono-lowest/body-limit");
+const { getRequestListener } = await load<{ readonly getRequestListener: never }>("hono-node-server-lowest");
+bodySuite("hono-lowest", honoBounded({ Hono: hono.Hono, ...limits, getRequestListener }));
 row("hono-lowest", (setup) => serveHono(setup, hono, server.createAdaptorServer), lacks);
 
 for (const name of ["ioredis5-lowest", "ioredis6-lowest", "iovalkey-lowest"]) {
@@ -56,7 +61,7 @@ for (const name of ["ioredis5-lowest", "ioredis6-lowest", "iovalkey-lowest"]) {
 }
 for (const name of ["redis5-lowest", "redis6-lowest"]) {
   const { createClient, createCluster, createSentinel } = await load<typeof redis>(name);
-  redisSetupSuite(nodeRedisAdvised(name, { createClient, createCluster, createSentinel }));
+  redisSetupSuite(nodeRedisAdvised(name, { createClient, createCluster, createSentinel }, name !== "redis5-lowest"));
   overRedis(name, async () => {
     const client = createClient({ url: redisUrl() }).on("error", () => undefined);
     await client.connect();
