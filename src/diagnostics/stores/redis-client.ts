@@ -19,6 +19,8 @@ interface RedisMembers {
   readonly chain?: unknown;
   readonly createScript?: unknown;
   readonly sendCommand?: unknown;
+  readonly customCommand?: unknown;
+  readonly send?: unknown;
   readonly isOpen?: unknown;
   readonly internal_send_command?: unknown;
   readonly options?: { readonly legacyMode?: unknown };
@@ -30,9 +32,9 @@ interface RedisMembers {
 function redisFault(client: unknown): readonly [got: string, cure: string] | undefined {
   // Not quoted, because a URL contains the password.
   if (typeof client === "string") return ["a string", "Pass a client, such as `new Redis(url)`"];
-  if (typeof client === "function") return ["a function", "Pass a client, not the class or function that makes one"];
   const of = (client ?? {}) as RedisMembers;
   if (typeof of.then === "function") return ["a promise", "Write `await` before it"];
+  if (typeof client === "function" && typeof (of.evalsha ?? of.evalSha) !== "function") return functionWithMembers(client);
   // redis 3 has `internal_send_command`, and redis 4 has this option.
   if (of.internal_send_command !== undefined || of.options?.legacyMode === true) return CALLBACKS;
   // The first test finds pipelines of ioredis and iovalkey. The second finds those of @upstash/redis; its client
@@ -47,9 +49,27 @@ function redisFault(client: unknown): readonly [got: string, cure: string] | und
   const got = show(client);
   return [
     typeof client === "object" && client !== null ? `${got} without \`eval\` and \`evalsha\`` : got,
-    "Pass a client, such as `new Redis(options)`",
+    arrowFor(of) ?? "Pass a client, such as `new Redis(options)`",
   ];
 }
+
+// A plain function is a client by itself. One with members is a client's own, called in another way, or a class.
+function functionWithMembers(client: object): readonly [got: string, cure: string] | undefined {
+  const { name, prototype } = client as { readonly name?: unknown; readonly prototype?: object };
+  const isClass = /^class\b/.test(`${client as unknown as string}`) || Object.getOwnPropertyNames(prototype ?? {}).length > 1;
+  const isMaker = isClass || /^(?:create|connect)(?![a-z])/.test(String(name));
+  if (isMaker) return ["a function", "Pass a client, not the class or function that makes one"];
+  if (Object.keys(client).length === 0) return undefined;
+  return ["a function with members", arrowFor(client) ?? sendArrow("(command, key) => client(command, key)")];
+}
+
+/** The function to write for a client that is known by one of its methods. */
+function arrowFor(client: RedisMembers): string | undefined {
+  if (typeof client.customCommand === "function") return sendArrow("(command) => client.customCommand([...command])");
+  return typeof client.send === "function" ? sendArrow("([name, ...args]) => client.send(name, args)") : undefined;
+}
+
+const sendArrow = (text: string): string => `Write \`new RedisStore(${text})\``;
 
 const CALLBACKS = ["a client with callbacks", "Use redis 5 or later, which returns promises"] as const;
 const PIPELINE = ["a pipeline", "Pass the client that made it"] as const;

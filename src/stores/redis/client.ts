@@ -37,17 +37,36 @@ export interface UpstashLike {
  */
 export type RedisClient = IoredisLike | NodeRedisLike | UpstashLike;
 
+/**
+ * Any client, as one function. It sends one command and resolves to the server's reply, with numbers and texts as they
+ * came. `command` has the command's name and its arguments, texts alone. `key` is the first key that the command
+ * touches. Clients of a cluster send the command to the node that has its slot.
+ * @example
+ * const store = new RedisStore(([name, ...args]) => redis.call(name, ...args));
+ */
+export type RedisSend = (command: readonly [name: string, ...args: string[]], key: string) => PromiseLike<unknown>;
+
+/** A client of either kind. */
+export type AnyRedisClient = RedisClient | RedisSend;
+
 /** Runs the script by its hash if the server has it, and by its text otherwise. */
 export type RunScript = (keys: string[], args: string[]) => Promise<unknown>;
 
+/** Whether the client is one function. Nothing is known of it, not even whether it sends a lost command again. */
+function isSend(client: AnyRedisClient): client is RedisSend {
+  // The client of a library may be a function, too. Its methods tell more.
+  const { evalsha, evalSha } = client as Partial<IoredisLike & NodeRedisLike>;
+  return typeof client === "function" && typeof evalsha !== "function" && typeof evalSha !== "function";
+}
+
 /** Whether the client talks to a cluster, where all keys of one call must be in one slot. */
-export function isCluster(client: RedisClient): boolean {
+export function isCluster(client: AnyRedisClient): boolean {
   const { isCluster: told, slots } = client as Partial<IoredisLike & NodeRedisLike>;
   return told === true || slots !== undefined;
 }
 
 /** The text that the client puts before every key. The key's slot in a cluster depends on it. */
-export function keyPrefixOf(client: RedisClient): string {
+export function keyPrefixOf(client: AnyRedisClient): string {
   // node-redis clients also have `options`, without this member.
   const prefix = (client as Partial<IoredisLike>).options?.keyPrefix;
   // ioredis takes bytes, too. A script gets keys as text, and bytes that are no text would then name another bucket.
@@ -63,24 +82,26 @@ export function isElsewhere(error: unknown): boolean {
 
 /** Whether a cluster refused a call before it ran the script, because its keys are moving between two nodes. */
 export function isTryAgain(error: unknown): boolean {
-  // After TRYAGAIN, ioredis tries one node after another. Its final error quotes the last redirection.
-  return /TRYAGAIN|redirections\. Last error: ReplyError: (?:ASK|MOVED) /.test(messageOf(error));
+  // After TRYAGAIN, ioredis tries one node after another. Its final error quotes the last redirection. A message may
+  // quote a key further on, and a key may hold these words.
+  return TRY_AGAIN.test(messageOf(error));
 }
 
 /**
  * Copies the printable part of a client's error: name, message and code, and those of its cause. Clients attach the
- * command to their errors under various names, and the command contains callers' keys.
+ * command to their errors under various names, and the command contains callers' keys. The texts `hidden` are cut out
+ * of the messages.
  */
-export function withoutCommand(error: unknown): Error {
+export function withoutCommand(error: unknown, hidden: readonly string[] = []): Error {
   const { cause, lastNodeError } = Object(error) as Readonly<Record<string, unknown>>;
   // Cluster clients of ioredis and iovalkey keep the cause in `lastNodeError`.
   const from = cause ?? lastNodeError;
-  return bare(error, from === undefined || from === null ? {} : { cause: bare(from, {}) });
+  return bare(error, hidden, from === undefined || from === null ? {} : { cause: bare(from, hidden, {}) });
 }
 
-function bare(error: unknown, options: ErrorOptions): Error {
+function bare(error: unknown, hidden: readonly string[], options: ErrorOptions): Error {
   const { name, code, stack } = Object(error) as Readonly<Record<string, unknown>>;
-  const message = messageOf(error);
+  const message = hidden.reduce((text, each) => text.replaceAll(each, "…"), messageOf(error));
   const copy = new Error(message, options);
   if (typeof name === "string") Object.defineProperty(copy, "name", { value: name });
   // The stack frames. They follow the message, which may contain the key.
@@ -93,24 +114,34 @@ function bare(error: unknown, options: ErrorOptions): Error {
 const QUOTED_COMMAND = /, (?:with args beginning with|command was):.*/s;
 
 /** Returns the function that runs `script` with `client`. Throws a TypeError when `client` is not a known client. */
-export function scriptRunner(client: RedisClient, script: string): RunScript {
+export function scriptRunner(client: AnyRedisClient, script: string): RunScript {
   const send = senderOf(client);
   const isShared = sharesWork();
+  const isUnknown = isSend(client);
   let sha: string | Promise<string> | undefined;
+  // An unknown client may say in words of its own that the server lost the script. So it sends the text after each
+  // failure, and at first.
+  let sendsText = isUnknown;
 
   // Each reply passes through the same number of promises, by hash or by text. This keeps replies in order.
   return (keys, args) =>
     new Promise((resolve, reject) => {
+      const done = (reply: unknown): void => ((sendsText = false), resolve(reply));
+      const fail = (error: unknown): void => ((sendsText = isUnknown), reject(error as Error));
+      const sendText = (): void => {
+        try {
+          Promise.resolve(send("eval", script, keys, args)).then(done, fail);
+        } catch (thrown) {
+          reject(thrown);
+        }
+      };
       const sendHash = (hash: string): void => {
+        if (sendsText) return sendText();
         Promise.resolve(send("evalsha", hash, keys, args)).then(resolve, (error: unknown) => {
-          if (!isUnknownScript(error)) return reject(error);
-          // Servers drop scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this call is the
-          // first.
-          try {
-            Promise.resolve(send("eval", script, keys, args)).then(resolve, reject);
-          } catch (thrown) {
-            reject(thrown);
-          }
+          // Servers drop scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so the call with the
+          // text is the first.
+          if (isUnknownScript(error)) sendText();
+          else fail(error);
         });
       };
       if (typeof sha === "string") return sendHash(sha);
@@ -126,7 +157,8 @@ export function scriptRunner(client: RedisClient, script: string): RunScript {
 type SendScript = (command: "evalsha" | "eval", script: string, keys: string[], args: string[]) => Promise<unknown>;
 
 // Reads members instead of testing with `in`, because some clients are proxies that support only reads.
-function senderOf(client: RedisClient): SendScript {
+function senderOf(client: AnyRedisClient): SendScript {
+  if (isSend(client)) return sendBy(client);
   if (isNodeRedis(client)) {
     // Takes half of the client's time, because it makes fewer promises.
     if (takesCommands(client)) {
@@ -137,6 +169,16 @@ function senderOf(client: RedisClient): SendScript {
   }
   if (isUpstash(client)) return (command, script, keys, args) => client[command](script, keys, args);
   return (command, script, keys, args) => client[command](script, keys.length, ...keys, ...args);
+}
+
+function sendBy(client: RedisSend): SendScript {
+  return async (command, script, keys, args) => {
+    try {
+      return await client([command.toUpperCase(), script, `${keys.length}`, ...keys, ...args], keys[0] as string);
+    } catch (error) {
+      throw withoutCommand(error, keys);
+    }
+  };
 }
 
 interface CommandClient {
@@ -163,12 +205,18 @@ function isUpstash(client: IoredisLike | UpstashLike): client is UpstashLike {
 }
 
 function isUnknownScript(error: unknown): boolean {
-  return UNKNOWN_SCRIPT.test(messageOf(error));
+  return (error as { readonly code?: unknown } | null | undefined)?.code === "NOSCRIPT" || UNKNOWN_SCRIPT.test(messageOf(error));
 }
 
-// Upstash's client adds these words when it sends several commands in one request. Versions before 1.35 also name the
-// command.
-const UNKNOWN_SCRIPT = /^(?:Command (?:\d+ \[ evalsha \] )?failed: )?NOSCRIPT/;
+// Read only where a message begins, because it may quote a key that holds these words. Upstash's client says "failed"
+// first, and before 1.35 names the command. Deno's leaves the protocol's dash in front.
+const UPSTASH_PREFIX = "Command (?:\\d+ \\[ \\w+ \\] )?failed: ";
+const GLIDE_PREFIX = "An error was signalled by the server: - ";
+const UNKNOWN_SCRIPT = new RegExp(`^(?:(?:-|${UPSTASH_PREFIX})?NOSCRIPT |${GLIDE_PREFIX}NoScriptError: )`);
+const TRY_AGAIN = new RegExp(
+  `^(?:(?:-|${UPSTASH_PREFIX})?TRYAGAIN |${GLIDE_PREFIX}TryAgain: |` +
+  "Too many Cluster redirections. Last error: ReplyError: (?:TRYAGAIN|ASK|MOVED) )",
+);
 
 // Each client has other error classes. The server's message is the same in all of them. A quoted command may contain a
 // caller's key, and the key must not be read as the message.

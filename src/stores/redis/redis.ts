@@ -18,7 +18,8 @@ import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { HANDED_ON, type PendingResult } from "./batch.js";
 import {
-  isCluster, isElsewhere, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript,
+  isCluster, isElsewhere, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RedisSend,
+  type RunScript,
 } from "./client.js";
 import { connectionErrorOf } from "./connection-error.js";
 import { spreadPrefix } from "./cluster/hash-tags.js";
@@ -34,7 +35,7 @@ import { scriptWith } from "./script.js";
 import { hasHashTag } from "./slot.js";
 import type { PartDates, Snapshot } from "../shared/snapshot.js";
 
-export type { IoredisLike, NodeRedisLike, RedisClient, UpstashLike } from "./client.js";
+export type { IoredisLike, NodeRedisLike, RedisClient, RedisSend, UpstashLike } from "./client.js";
 export type { RedisStoreOptions } from "./options.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
 
@@ -44,9 +45,9 @@ const LARGEST_BATCH = 128;
 /**
  * Keeps buckets in Redis 6.2 or later, or Valkey. One script call decides, atomically and by the server's clock.
  *
- * Works with clients of ioredis, iovalkey and node-redis, on one node or a cluster, and with @upstash/redis. You
- * connect the client, configure its retries and close it. Each pair of policy and key is one Redis key, which expires
- * after its buckets are full.
+ * Works with clients of ioredis, iovalkey and node-redis, on one node or a cluster, with @upstash/redis, and with any
+ * other client by one function: see {@link RedisSend}. You connect the client, configure its retries and close it. Each
+ * pair of policy and key is one Redis key, which expires after its buckets are full.
  * @example
  * const store = new RedisStore(new Redis("redis://127.0.0.1:6379"));
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store });
@@ -87,7 +88,7 @@ export class RedisStore implements AsyncStore {
    * Sends no command yet. Throws a TypeError or RangeError that names the wrong argument. Throws a TypeError for a
    * client that cannot work: a promise, a pipeline, a client with callbacks.
    */
-  constructor(client: RedisClient, options: RedisStoreOptions = {}) {
+  constructor(client: RedisClient | RedisSend, options: RedisStoreOptions = {}) {
     checkRedisSetup(client, options);
     this.#runnerWith = (hooks) => scriptRunner(client, scriptWith(hooks));
     this.#run = this.#runnerWith("");

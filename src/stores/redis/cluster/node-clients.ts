@@ -1,4 +1,4 @@
-import { keyPrefixOf, type IoredisLike, type NodeRedisLike, type RedisClient } from "../client.js";
+import { keyPrefixOf, type AnyRedisClient, type IoredisLike, type NodeRedisLike } from "../client.js";
 
 /** The client of one node. It follows no redirection, so a call reaches that node or fails. */
 export type NodeClient = IoredisLike | NodeRedisLike;
@@ -29,7 +29,7 @@ interface SlotMap {
  * Returns a function that finds the client of the node that has a slot. It returns undefined while the client has no
  * node for the slot or no connection to it. For a client without a slot map it always returns undefined.
  */
-export function nodeFinder(client: RedisClient): (slot: number) => NodeClient | undefined {
+export function nodeFinder(client: AnyRedisClient): (slot: number) => NodeClient | undefined {
   const cluster = client as SlotMap;
   // ioredis has only the address of a slot's node, and searching its list for each decision would take too long.
   let byAddress = new Map<string, IoredisNode>();

@@ -1,7 +1,7 @@
 import { hintOneSlot } from "#diagnostics";
 import { StoreError } from "../../shared/store-error.js";
 import { Batcher, HANDED_ON } from "../batch.js";
-import { scriptRunner, type RedisClient, type RunScript } from "../client.js";
+import { scriptRunner, type AnyRedisClient, type RunScript } from "../client.js";
 import type { BatchedRequest, RedisPart, RequestResult, SendRequests } from "../protocol.js";
 import { slotOf } from "../slot.js";
 import { crossSlotWith, isRefusedWhole, isUnsupported } from "./cross-slot.js";
@@ -9,7 +9,7 @@ import { nodeFinder, wayTo, type NodeClient, type NodeWay } from "./node-clients
 
 /** How a store's keys are spread over a cluster. */
 export interface ClusterSetup {
-  readonly client: RedisClient;
+  readonly client: AnyRedisClient;
   /** The text that the client puts before every key. */
   readonly keyPrefix: string;
   /** Whether calls to one node may carry keys of several slots. */
