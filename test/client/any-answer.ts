@@ -48,6 +48,8 @@ const wholeDates = fc.tuple(instants, fc.constantFrom(...goodForms, ...oddForms)
 const dates = fc.oneof({ weight: 2, arbitrary: wholeDates }, damaged(wholeDates, " ,-:0129aGJN+\t"));
 // Around `now`, and around the 50 years after which two digits of a year are in the past.
 const near = fc.tuple(fc.constantFrom(0, 0, 50, -50, 51), fc.integer({ min: -2, max: 70 }), fc.constantFrom(...goodForms));
+/** An instant as a number, at the ends of the window in which `Retry-After` is one. */
+const instantsNear = fc.tuple(fc.constantFrom(0, -86_400, 365 * 86_400), fc.integer({ min: -2, max: 70 }), fc.constantFrom("", ".5", "000", "250"));
 function dateNear(now: number, [years, seconds, form]: readonly [number, number, DateForm]): string {
   const at = new Date(now);
   return formed(at.setUTCFullYear(at.getUTCFullYear() + years) + seconds * 1_000, form);
@@ -111,16 +113,21 @@ const fields = fc.oneof(lists, lists, dictionaries, pieces, damaged(lists, '",;=
 
 // Answers.
 const counts = fc.constantFrom("0", "0", "0", "1", "5", "60", "100", "1.5", "0.9", "-1", "many", "", "00");
-const limits = fc.oneof(counts, lists, fc.constantFrom("100, 100;w=60, 5000;w=3600", "5;w=0", "5;w=-1, 5;w=3"));
+const severalCounts = fc.oneof({ weight: 3, arbitrary: counts }, fc.constantFrom("0, 0", "0, 50", "7,0", "0;w=60", " 0 ;w=60, 1;w=5", "-1", "0, many", "-5, 0"));
+const severalResets = fc.oneof({ weight: 3, arbitrary: resets }, fc.array(fc.oneof(resets, fc.constantFrom("30", "3600", "3601", "30;w=60", "5 ;x")), { minLength: 1, maxLength: 3 }).map((each) => each.join(", ")));
+const limits = fc.oneof(counts, lists, fc.constantFrom("100, 100;w=60, 5000;w=3600", "5;w=0", "5;w=-1, 5;w=3", "-1", "-1, 100", "100, 5000", "100;w=60"));
 const rateLimitFields = {
   RateLimit: sometimes(fields),
   "RateLimit-Policy": sometimes(fields),
   "RateLimit-Limit": sometimes(limits),
-  "RateLimit-Remaining": sometimes(counts),
-  "RateLimit-Reset": sometimes(resets),
+  "RateLimit-Remaining": sometimes(severalCounts),
+  "RateLimit-Reset": sometimes(severalResets),
   "x-ratelimit-limit": sometimes(limits),
-  "X-RateLimit-Remaining": sometimes(counts),
-  "X-Ratelimit-Reset": sometimes(resets),
+  "X-RateLimit-Remaining": sometimes(severalCounts),
+  "X-Ratelimit-Reset": sometimes(severalResets),
+  "X-Rate-Limit-Limit": rarely(limits),
+  "X-Rate-Limit-Remaining": rarely(severalCounts),
+  "X-Rate-Limit-Reset": rarely(severalResets),
   Date: sometimes(dates),
   Age: fc.constantFrom(undefined, undefined, undefined, "0", "1", "60", "-1", "0.5", "soon"),
 };
@@ -128,8 +135,10 @@ const allFields = { ...rateLimitFields, "Retry-After": sometimes(retryAfter), "r
 
 /** Answers with these fields. In half of them, `dateField` is a date near `now`. */
 function answers(fieldsByName: Record<string, fc.Arbitrary<string | string[] | undefined>>, dateField: string): fc.Arbitrary<Inputs["wait"]> {
-  return fc.record({ headers: fc.record(fieldsByName), now: nows, near: sometimes(near) }).map(({ headers, now, near: found }) => {
-    const all = found === undefined ? headers : { ...headers, [dateField]: dateNear(now, found) };
+  const inputs = fc.record({ headers: fc.record(fieldsByName), now: nows, near: sometimes(near), instant: rarely(instantsNear) });
+  return inputs.map(({ headers, now, near: found, instant }) => {
+    const dated = found === undefined ? headers : { ...headers, [dateField]: dateNear(now, found) };
+    const all = instant === undefined ? dated : { ...dated, "Retry-After": `${Math.floor(now / 1_000) + instant[0] + instant[1]}${instant[2]}` };
     return { headers: JSON.parse(JSON.stringify(all)) as Inputs["wait"]["headers"], now }; // without undefined members
   });
 }
@@ -151,17 +160,24 @@ const value = fc.oneof(text, text, text, fc.double(), fc.constantFrom(null, true
 const wait = fc.oneof(fc.double({ min: 0, max: 1e6, noNaN: true }), fc.integer({ min: -2, max: 100 }), fc.nat({ max: 99_999 }).map((hundredths) => hundredths / 100), value);
 const policy = fc.oneof(value, fc.constantFrom("p".repeat(256), "p".repeat(257), "a\nb"));
 const head = { code: value, message: value, retry_after: wait };
+const duration = fc.oneof(wait, fc.constantFrom("39s", "0.5s", "10.689924287s", "2", "s", "-1s", "1m", "5ss"));
+const details = fc.oneof(value, fc.array(fc.oneof(value, fc.record({ retryDelay: duration })), { maxLength: 3 }));
+const innerFields = { "X-RateLimit-Remaining": fc.constantFrom("0", "1", 0), "x-ratelimit-reset": fc.constantFrom("30", "36000", 45, 1_786_795_260_000), "Retry-After": fc.constantFrom(null, "9", 7) };
+const metadata = fc.record({ retry_after_seconds: wait, headers: fc.oneof(value, fc.record(innerFields, { requiredKeys: [] })) }, { requiredKeys: [] });
 const documents = fc
   .record(
     {
       ...head,
       detail: value,
       title: value,
-      error: fc.oneof(value, fc.record(head, { requiredKeys: [] })),
+      error: fc.oneof(value, fc.record({ ...head, details, metadata }, { requiredKeys: [] })),
+      parameters: fc.oneof(value, fc.record({ retry_after: wait })),
+      errors: fc.array(fc.oneof(value, fc.record({ extensions: fc.record({ retry_in_seconds: wait }) })), { maxLength: 3 }),
       "violated-policies": fc.oneof(value, fc.array(policy), fc.array(policy, { minLength: 15, maxLength: 20 })),
     },
     { requiredKeys: [] },
   )
+  .chain((each) => fc.constantFrom(each, each, each, [each], [[each]], [each, each]))
   .map((each) => JSON.stringify(each));
 const bodies = fc
   .oneof({ weight: 6, arbitrary: documents }, { weight: 2, arbitrary: damaged(documents, '{}[]",:\\\n0eN') }, fc.json(), fc.string({ unit: anyCharacter }))

@@ -160,8 +160,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "62", test: RETRY,
-    find: 'if (status === 429) reason = "limited";',
-    replace: 'if (status === 429 && !(Number(headers.get("ratelimit-remaining")) > 0)) reason = "limited";',
+    find: 'status === 429 ? "limited"',
+    replace: 'status === 429 && !(Number(headers.get("ratelimit-remaining")) > 0) ? "limited"',
   },
   {
     item: "63", test: "end-to-end",

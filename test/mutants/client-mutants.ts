@@ -22,8 +22,8 @@ export const clientMutants: readonly Mutant[] = [
   },
   {
     item: "46", test: RETRY_AFTER,
-    find: "at - sentAt(headers, now)",
-    replace: "at - now",
+    find: "if (at !== null) return untilInstant(at, sent)",
+    replace: "if (at !== null) return untilInstant(at, now)",
   },
   {
     item: "47", test: RETRY_AFTER,
@@ -37,13 +37,13 @@ export const clientMutants: readonly Mutant[] = [
   },
   {
     item: "51", test: FIELDS,
-    find: "remaining === 0 && resetMs !== null",
-    replace: "resetMs !== null",
+    find: "left < 1 ? resetMs : null",
+    replace: "resetMs",
   },
   {
     item: "51", test: FIELDS,
-    find: "exact > wait - 1_000",
-    replace: "exact >= wait",
+    find: "Number(exact) > Number(seconds) - 1_000 ?",
+    replace: "Number(exact) >= Number(seconds) ?",
   },
   {
     item: "60", test: FIELDS,
