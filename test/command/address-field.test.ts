@@ -54,6 +54,19 @@ test("of two addresses the caller's is taken, and not those of the server or of 
   ]) expect((await simulated([line], "--key", "address")).out, JSON.stringify(line)).toContain("(192.0.2.7)");
 });
 
+test("a line without it where the others have it is looked through once more", async () => {
+  const lines = [{ client_ip: "192.0.2.7" }, { client_ip: "-", remote_addr: "192.0.2.8" }, { remote_addr: "192.0.2.9" }, { client_ip: "192.0.2.7", remote_addr: "10.0.0.1" }];
+  expect((await simulated(lines, "--key", "address")).out).toMatch(/^4 requests of 3 callers/);
+});
+
+test("a field that is named is looked at alone", async () => {
+  expect(await simulated([{ remote_addr: "192.0.2.7" }], "--key", "address=peer")).toMatchObject({ code: 2, out: expect.stringContaining("got address=peer: 1 request, none with a caller there") as string });
+});
+
+test.each(["edgeClientIp", "edge_client_ip", "edge.client.ip", "EdgeClientIP", "edge-client-ip"])("the last words of a name count: %s", async (name) => {
+  expect((await simulated([{ [name]: "::ffff:192.0.2.7" }, { [name]: "192.0.2.7" }], "--key", "address")).out).toMatch(/^2 requests of 1 caller/);
+});
+
 test("logfmt has it, too", async () => {
   const { out } = await simulated(['time=2026-03-05T20:33:53Z remote_addr=192.0.2.7 path="/"', "time=2026-03-05T20:33:53Z remote_addr=::ffff:192.0.2.7:443 path=/"], "--key", "address");
   expect(out).toMatch(/^2 requests of 1 caller/);
