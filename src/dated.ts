@@ -1,8 +1,6 @@
 import { monotonicClock } from "./core/clock.js";
 import { costAt } from "./core/limit.js";
-import type { DatedPart, DatedPolicy, DatedWork, InFlightRule } from "./core/rules.js";
-
-const NO_DATES: readonly number[] = [0, 0, 0, 0, 0, 0];
+import { rateNumbers, type DatedPart, type DatedPolicy, type DatedWork, type InFlightRule } from "./core/rules.js";
 
 /** What all rules of a policy with quotas or limits in flight do together. */
 export const datedWork: DatedWork = {
@@ -27,7 +25,7 @@ export const datedWork: DatedWork = {
 };
 
 function numbersOf(parts: readonly DatedPart[], now: number): readonly number[] {
-  return parts.flatMap((part) => part.policy.limits.flatMap(({ rule }, i) => rule?.numbersOf(part, i, now) ?? NO_DATES));
+  return parts.flatMap((part) => part.policy.limits.flatMap(({ rule }, i) => rule?.numbersOf(part, i, now) ?? rateNumbers(part, i)));
 }
 
 function dateText(ms: number): string {

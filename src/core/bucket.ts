@@ -61,6 +61,11 @@ export function waitFor(cost: number, spent: number, limit: Limit): number {
   return over <= 0 ? 0 : Math.ceil(over / limit.unitsPerMs);
 }
 
+/** `units`, or if they are given back to a rate, those of them that did not refill in the last `lateMs`. */
+export function stillSpent(units: number, { rule, unitsPerMs }: Limit, lateMs: number): number {
+  return units < 0 && lateMs > 0 && rule === undefined ? Math.min(0, units + unitsPerMs * lateMs) : units;
+}
+
 /**
  * Brings the record to `now` and to the numbers of `limit`, then spends `units`. Negative `units` are given back, to
  * the period of the decision made at `from`.

@@ -1,4 +1,5 @@
 import { expected, isPlain, wholeNumber } from "./check.js";
+import { readings, type Decision } from "./decision.js";
 import { costAt, simplest, type Costs } from "./limit.js";
 import type { Policy } from "./policy.js";
 
@@ -60,4 +61,13 @@ export function neverFits(policy: Policy, costs: Costs): boolean {
   return typeof costs === "number"
     ? costs > policy.maxCost
     : policy.limits.some(({ capacity }, i) => costAt(costs, i) > capacity);
+}
+
+/**
+ * The tokens that a decision took, or would have taken, from each limit of `policy`. By name, because versions differ
+ * in order.
+ */
+export function costsOf(decision: Decision, policy: Policy): Costs {
+  const all = readings(decision);
+  return mapCosts(policy, 0, (none, i) => all.find(({ limit }) => limit === policy.limits[i]?.name)?.cost ?? none);
 }

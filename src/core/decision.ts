@@ -1,7 +1,7 @@
-import { charge, isStale, lagAt, spentAt, waitFor, type Bucket } from "./bucket.js";
+import { charge, isStale, lagAt, spentAt, stillSpent, waitFor, type Bucket } from "./bucket.js";
 import { costAt, type Costs, type Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
-import { takenAt, type Move, type Origin } from "./rules.js";
+import { sinceAt, takenAt, type Move, type Origin } from "./rules.js";
 
 /** The state of one limit after a decision. The numbers here are of a bucket of 10 tokens that refills 2 per second. */
 export interface Reading {
@@ -86,8 +86,8 @@ export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, n
 /**
  * Changes every bucket by the tokens of `changes`. A number above 0 takes tokens, even if they are not there. A number
  * below 0 gives tokens back, up to full. With `from`, the instant of a decision, a quota gets them back only in the
- * period of that instant, and a limit in flight only at its date. Returns false, and changes nothing, when more than
- * 2^53 - 1 units of a limit would be spent.
+ * period of that instant, and a limit in flight only at its date. A rate gets back what has not refilled since
+ * the origin's `since` (law L1). Returns false, and changes nothing, when more than 2^53 - 1 units would be spent.
  */
 export function adjust(
   buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number, from?: number | Origin,
@@ -99,7 +99,8 @@ export function adjust(
   if (tooMuch) return false;
   for (let i = 0; i < buckets.length; i++) {
     const limit = policy.limits[i] as Limit;
-    charge(buckets[i] as Bucket, limit, now, costAt(changes, i) * limit.unitsPerToken, takenAt(limit, from));
+    const units = stillSpent(costAt(changes, i) * limit.unitsPerToken, limit, now - (sinceAt(from, i) ?? now));
+    charge(buckets[i] as Bucket, limit, now, units, takenAt(limit, from));
   }
   return true;
 }

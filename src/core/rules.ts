@@ -62,10 +62,15 @@ export type LimitRule = QuotaRule | InFlightRule;
 
 /** When tokens that are given back were taken. */
 export interface Origin {
-  /** The instant of the decision that took them. A quota gives them back to its period only. */
-  readonly at: number;
-  /** The instant to which tokens in flight were renewed last. */
-  readonly heldAt: number;
+  /** The instant of the decision that took them. A quota gives them back to its period only. Absent: to any. */
+  readonly at?: number | undefined;
+  /** The instant at which tokens in flight were taken, or to which they were renewed last. */
+  readonly heldAt?: number | undefined;
+  /**
+   * The instant until which a rate can take back everything: one for all limits, or a list with one for each. What has
+   * refilled since then is taken off, so that a give-back that comes late gives back less (law L1). Absent: unknown.
+   */
+  readonly since?: number | readonly number[] | undefined;
 }
 
 /** What quotas and limits in flight have in common: their tokens are dated, and come back after their date. */
@@ -238,4 +243,16 @@ export interface DatedPart {
 /** The instant at which tokens of `limit` were taken, for a record that gives them back. */
 export function takenAt({ rule }: DatedLimit, from: number | Origin | undefined): number | undefined {
   return typeof from === "object" ? from[rule?.inFlight ? "heldAt" : "at"] : from;
+}
+
+/** The instant since which a limit that is a rate refills what is given back. */
+export function sinceAt(from: number | Origin | undefined, position: number): number | undefined {
+  const since = typeof from === "object" ? from.since : undefined;
+  return typeof since === "object" ? since[position] : since;
+}
+
+/** The six numbers of a rate, as {@link DatedRule} has them: the instant of {@link sinceAt}, 0, 1 if it is known, three 0. */
+export function rateNumbers({ from }: DatedPart, position: number): readonly number[] {
+  const since = sinceAt(from, position);
+  return since === undefined ? [0, 0, 0, 0, 0, 0] : [since, 0, 1, 0, 0, 0];
 }

@@ -89,7 +89,7 @@ class StoreGuard implements Guard {
       decideWithout,
       localChargeOf: (decision) => fallback.chargeOf(decision),
       learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
-      ageOf: (decision) => serverClock.ageOf(decision),
+      now: () => serverClock.now(),
     };
   }
 

@@ -1,9 +1,8 @@
-import { exceptInFlight, mapCosts } from "../core/cost.js";
+import { costsOf, exceptInFlight, mapCosts } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
 import { costAt, type Costs } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
 import type { DatedPolicy, HeldDecision } from "../core/rules.js";
-import { costsOf } from "../core/refundable.js";
 
 /** The tokens in flight that a decision took, and 0 for each rate and quota. */
 export function heldCosts(decision: HeldDecision, of: DatedPolicy): Costs {

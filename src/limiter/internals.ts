@@ -132,7 +132,7 @@ export function unguarded(store: SyncStore): GuardedStore {
     // There is no local decision to find.
     localChargeOf: none,
     learnTime: none,
-    ageOf: ({ at }) => (store.clock === "server" ? Number.NaN : readClock(store.clock) - at),
+    now: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
   };
 }
 

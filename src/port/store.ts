@@ -82,8 +82,8 @@ export interface StoreMethods<Sync extends boolean> {
    * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0 they
    * are given back, up to full. Settlements, refunds, debits and credits are this. A settlement also states `from`, the
    * instant of its decision by the store's clock: tokens of a quota are given back to the period of that instant only,
-   * and tokens in flight to its date. If those were renewed, `from` has the instant of the renewal too. A store of
-   * rates may ignore it.
+   * and tokens in flight to its date. If those were renewed, `from` has the instant of the renewal too. A give-back to
+   * a rate states `since`, and the store takes off what has refilled from then on. `adjustRecords` does all of this.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */
@@ -177,8 +177,8 @@ export interface GuardedStore {
   localChargeOf(decision: Decision): LocalCharge | null;
   /** Learns the store's time from a decision whose call was sent at `sentAt` of the monotonic clock. */
   learnTime(decision: Decision, sentAt: number): void;
-  /** Milliseconds since the store made `decision`, or a little more; NaN while a server's time is unknown. */
-  ageOf(decision: Decision): number;
+  /** The present instant of the store's clock, or a little later; NaN while a server's time is unknown. */
+  now(): number;
 }
 
 /** Tokens that were taken in this process in the store's place. */

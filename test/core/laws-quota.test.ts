@@ -5,7 +5,7 @@ import { quotaRule } from "../../src/calendar/rule.js";
 import { readings, type Decision } from "../../src/core/decision.js";
 import { simplest } from "../../src/core/limit.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../src/core/records.js";
-import { refundable } from "../../src/core/refundable.js";
+import { refundable } from "../../src/limiter/verbs/refundable.js";
 import { periodOf, QuotaModel, type ModelLimit } from "../helpers/quota-model.js";
 
 /** The lengths of periods: 3 to 60 ms, so that a short history crosses many. */

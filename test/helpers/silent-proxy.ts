@@ -13,6 +13,8 @@ export interface SilentProxy {
   readonly port: number;
   /** The number of accepted connections. */
   readonly accepted: number;
+  /** The next answer is lost, and its connection is closed. */
+  loseAnswer(): void;
   /** From now on no data passes. Connections are accepted, and get no answer. */
   silence(): void;
   /** Data passes again, except lost data. */
@@ -23,18 +25,26 @@ export interface SilentProxy {
 /** Starts a proxy to `hostname` and `port`. */
 export async function startSilentProxy(hostname: string, port: number): Promise<SilentProxy> {
   let silent = false;
+  let losesAnswer = false;
+  const farSides = new WeakSet<Socket>();
   let accepted = 0;
   const sockets = new Set<Socket>();
   // The sockets that pass data on after the silence, in both directions.
   let passing: { from: Socket; to: Socket }[] = [];
   const pass = (from: Socket, to: Socket): void => {
     passing.push({ from, to });
-    from.on("data", (chunk) => void to.write(chunk));
+    from.on("data", (chunk) => {
+      if (!losesAnswer || !farSides.has(from)) return void to.write(chunk);
+      losesAnswer = false;
+      from.destroy();
+      to.destroy();
+    });
     if (silent) from.pause();
   };
   const server = createServer((near) => {
     accepted += 1;
     const far = connect(port, hostname);
+    farSides.add(far);
     for (const [one, other] of [[near, far], [far, near]] as const) {
       sockets.add(one);
       one.on("error", () => undefined).on("close", () => (sockets.delete(one), other.destroy()));
@@ -46,6 +56,9 @@ export async function startSilentProxy(hostname: string, port: number): Promise<
     port: (server.address() as { port: number }).port,
     get accepted() {
       return accepted;
+    },
+    loseAnswer() {
+      losesAnswer = true;
     },
     silence() {
       silent = true;

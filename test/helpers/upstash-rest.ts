@@ -15,6 +15,8 @@ export type RestFault =
   | "200 with a cut document"
   | "401"
   | "a cut connection"
+  /** One request is done, and its connection is cut. */
+  | "a lost answer"
   | "silence";
 
 /** A running server with Upstash's protocol. */
@@ -73,6 +75,10 @@ export async function startUpstash(redisUrl: string): Promise<UpstashRest> {
 
     const base64 = request.headers["upstash-encoding"] === "base64";
     const replies = await Promise.all(commands.map(run));
+    if (state.fault === "a lost answer") {
+      state.fault = "none";
+      return void response.socket?.destroy();
+    }
     const encoded = replies.map((reply) => (base64 && "result" in reply ? { result: inBase64(reply.result) } : reply));
     const [first] = encoded as [Reply];
     if (path === "/") send("error" in first ? 400 : 200, JSON.stringify(first));

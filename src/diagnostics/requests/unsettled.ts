@@ -1,7 +1,7 @@
+import { costsOf } from "../../core/cost.js";
 import type { Decision } from "../../core/decision.js";
 import { costAt } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { costsOf } from "../../core/refundable.js";
 import { processWide } from "../../platform.js";
 import { isQuiet, warnOnce } from "../../warnings/warnings.js";
 

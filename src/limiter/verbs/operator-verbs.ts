@@ -50,11 +50,13 @@ export function createOperatorVerbs(
     if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) {
       throw tooMuch();
     }
+    const now = Math.floor(guarded.now()); // NaN while it is unknown
+    const from = sign > 0 || Number.isNaN(now) ? undefined : { since: now };
     return onBucket(
       key,
       options,
       sign < 0,
-      (policy, encoded) => adjust.call(store, policy, encoded, changes),
+      (policy, encoded) => adjust.call(store, policy, encoded, changes, from),
       (done) => {
         if (!done) throw tooMuch();
       },

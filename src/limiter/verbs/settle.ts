@@ -1,18 +1,18 @@
 import { markHandled } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
-import { exceptInFlight, mapCosts } from "../../core/cost.js";
+import { costsOf, exceptInFlight, mapCosts } from "../../core/cost.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/rules.js";
-import { costsOf, refundable } from "../../core/refundable.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, checkChargedKey, markCharged } from "../../port/charged.js";
 import type { LocalCharge } from "../../port/store.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
+import { refundable, refundableUntil } from "./refundable.js";
 import { tellReturned } from "./returned.js";
 
 const settleNothing: Act<boolean> = () => false;
@@ -48,16 +48,17 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
           : settleInStore(policy as Policy, from, isInBackground));
     }
 
-    function settleInStore(charged: Policy, from: number | Origin, isInBackground: boolean): boolean | Promise<boolean> {
-      const changes = correction(decision, charged, taken, used, guarded.ageOf(decision));
+    function settleInStore(charged: Policy, from: Origin, isInBackground: boolean): boolean | Promise<boolean> {
+      const changes = correction(decision, charged, taken, used, guarded.now() - decision.at);
       // A change of 0 needs no call, and so says nothing about the store.
       if (changes === 0) return true;
       const call = isInBackground ? guarded.inBackground : guarded.call;
-      return told(call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, from), notAsked));
+      const origin = { ...from, since: refundableUntil(decision, charged, changes) };
+      return told(call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, origin), notAsked));
     }
 
     // Null when `onStoreError: "allow"` let the call through: then no tokens were taken.
-    function settleLocally(charge: LocalCharge | null, from: number | Origin): boolean | Promise<boolean> {
+    function settleLocally(charge: LocalCharge | null, from: Origin): boolean | Promise<boolean> {
       if (charge === null) return false;
       const { store: local, policy: share } = charge;
       const changes = correction(decision, share, taken, used, readClock(local.clock as Clock) - decision.at);
@@ -82,8 +83,8 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
 
 // When the tokens were taken: at the instant of the decision, unless tokens in flight were renewed since. The work is
 // done, so they are not renewed again, also if this settlement fails.
-function takenFrom(decision: Decision, { inFlight }: Policy): number | Origin | Promise<Origin> {
-  return inFlight?.stop(decision) ?? decision.at;
+function takenFrom(decision: Decision, { inFlight }: Policy): Origin | Promise<Origin> {
+  return inFlight?.stop(decision) ?? { at: decision.at, heldAt: decision.at };
 }
 
 /**

@@ -172,8 +172,10 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
             return decision === null ? guarded.consume(policy, key, costs) : markNew(decision, given, key);
           },
           // The time that the guard learns from a decision of a lease is behind the server's.
-          ageOf: (decision) =>
-            Math.max(...[guarded.ageOf(decision), serverClock.ageOf(decision)].filter((ms) => !Number.isNaN(ms)), 0),
+          now() {
+            const [known, learned] = [guarded.now(), serverClock.now()];
+            return known > learned || Number.isNaN(learned) ? known : learned;
+          },
         };
       },
     },

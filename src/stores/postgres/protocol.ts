@@ -6,7 +6,7 @@ import type { Policy } from "../../core/policy.js";
 import { PARAMETERS } from "./schema-decide.js";
 import { tableNames } from "./table-names.js";
 import { portableKey } from "../shared/portable-key.js";
-import { clockFault, datedOf, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
+import { clockFault, datedOf, numbersOfRates, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
 /** The operation of a statement: consume, consume the sum of several decisions, peek, adjust, block or delete. */
@@ -41,12 +41,16 @@ export function writeValues(what: Operation, parts: readonly StorePart[], now: n
     limits.map(({ unitsPerMs }) => unitsPerMs),
     limits.map(({ unitsPerToken }) => unitsPerToken),
     limits.map(({ fullMs }) => fullMs),
-    (DATED_OPERATIONS.includes(what) && datedOf(parts)?.numbersOf(parts, now ?? Date.now())) || [],
+    DATED_OPERATIONS.includes(what) ? numbersOfParts(parts, now ?? Date.now()) : [],
     now,
   ];
 }
 
 const DATED_OPERATIONS = "cspa";
+
+function numbersOfParts(parts: readonly StorePart[], now: number): readonly number[] {
+  return datedOf(parts)?.numbersOf(parts, now) ?? numbersOfRates(parts) ?? [];
+}
 
 /** The name of a bucket, in the table and in the queue. */
 export function rowName(policy: Policy, key: string): string {

@@ -12,7 +12,7 @@ export const PARAMETERS = [
   ["per_ms", "bigint[]"], // per limit: units that refill each ms
   ["per_token", "bigint[]"], // per limit: units in a token
   ["full_ms", "bigint[]"], // per limit: ms from empty to full
-  ["dates", "bigint[]"], // six per limit, as `numbersOf` of core/rules.ts makes them; empty when all limits are rates
+  ["dates", "bigint[]"], // six per limit, as `numbersOf` and `rateNumbers` of core/rules.ts make them, or empty
   ["clock", "bigint"], // ms since 1970, or null for the server's own clock
 ] as const;
 
@@ -228,6 +228,10 @@ BEGIN
         kept.names[place] := limits[k];
         kept.spent[place] := CASE WHEN NOT all_fit THEN found_spent[k] WHEN what = 'c'
           THEN found_spent[k] + tokens[k] * per_token[k]
+          -- What a rate has refilled since the given instant is not given back again.
+          WHEN tokens[k] < 0 AND dates[6 * k - 4] = 0 AND dates[6 * k - 3] = 1
+          THEN greatest(0, found_spent[k] + least(0, tokens[k]::numeric * per_token[k]
+            + per_ms[k]::numeric * greatest(0, now_ms - dates[6 * k - 5])))::bigint
           ELSE greatest(0, found_spent[k] + tokens[k]::numeric * per_token[k])::bigint END;
         kept.at[place] := now_ms + CASE WHEN all_fit AND tokens[k] > 0 THEN greatest(found_lag[k], due_lag[k])
           ELSE found_lag[k] END;

@@ -65,6 +65,16 @@ export function isCluster(client: AnyRedisClient): boolean {
   return told === true || slots !== undefined;
 }
 
+/**
+ * Whether the client may send a call again whose answer was lost. Only node-redis never does, and a client of ioredis
+ * for one node that was told not to.
+ */
+export function sendsAgain(client: AnyRedisClient): boolean {
+  const { options } = client as { readonly options?: { readonly autoResendUnfulfilledCommands?: unknown } };
+  if (isSend(client)) return true;
+  return !isNodeRedis(client) && (isCluster(client) || options?.autoResendUnfulfilledCommands !== false);
+}
+
 /** The text that the client puts before every key. The key's slot in a cluster depends on it. */
 export function keyPrefixOf(client: AnyRedisClient): string {
   // node-redis clients also have `options`, without this member.

@@ -1,5 +1,5 @@
 import type { Bucket } from "../../core/bucket.js";
-import { sameCosts, type Costs, type Limit } from "../../core/limit.js";
+import { costAt, sameCosts, type Costs, type Limit } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/rules.js";
@@ -8,12 +8,15 @@ import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
 import type { RunScript } from "./client.js";
 import type { NodeWay } from "./cluster/node-clients.js";
-import { clockFault, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
+import type { CallMark } from "./mark.js";
+import { clockFault, numbersOfRates, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
 export interface StoreRequest {
   readonly what: "c" | "p" | "a" | "x" | "d";
   readonly parts: readonly StorePart[];
+  /** Whether it must be made once, also if the client sends the call again. Only for "a". */
+  readonly once?: boolean | undefined;
 }
 
 /**
@@ -72,7 +75,7 @@ export interface ScriptCall {
 }
 
 /** Returns the script's keys and arguments. `script.ts` describes them. An empty `now` means the server's clock. */
-export function writeRequests(requests: readonly StoreRequest[], now: string): ScriptCall {
+export function writeRequests(requests: readonly StoreRequest[], now: string, mark?: CallMark): ScriptCall {
   const keys: string[] = [];
   const args = [now, ""];
   // The index of each policy in ARGV. Indexes start at 1.
@@ -86,9 +89,9 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
       for (const { name } of (requests[i] as StoreRequest).parts) keys.push(name);
       i++;
     } while (i < requests.length && differInKeyOnly(first, requests[i] as StoreRequest));
-    runs.push(first.what, String(i - start), String(first.parts.length));
+    runs.push(first.once ? "A" : first.what, String(i - start), String(first.parts.length));
     for (const part of first.parts) {
-      const { policy, tokens } = part;
+      const { policy } = part;
       let index = indexes.get(policy);
       if (index === undefined) {
         index = String(args.length + 1);
@@ -99,22 +102,36 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
         }
       }
       // A list becomes its numbers with commas between.
-      runs.push(index, String(policy.dated?.tokensOf(first.what, part, now) ?? tokens));
+      runs.push(index, String(policy.dated?.tokensOf(first.what, part, now) ?? withNumbers(part)));
     }
   }
   args[1] = String(args.length + 1);
   args.push(...runs);
+  if (mark !== undefined) {
+    keys.push(mark.key);
+    args[1] += ` ${mark.at}`;
+  }
   return { keys, args };
 }
 
+function withNumbers(part: StorePart): Costs {
+  const numbers = numbersOfRates([part]);
+  return numbers === undefined ? part.tokens : [...part.policy.limits.map((_, i) => costAt(part.tokens, i)), ...numbers];
+}
+
 function differInKeyOnly(a: StoreRequest, b: StoreRequest): boolean {
-  if (a.what !== b.what || a.parts.length !== b.parts.length) return false;
+  if (a.what !== b.what || a.once !== b.once || a.parts.length !== b.parts.length) return false;
   for (let i = 0; i < a.parts.length; i++) {
     const [one, other] = [a.parts[i] as StorePart, b.parts[i] as StorePart];
-    if (one.policy !== other.policy || one.from !== other.from || one.to !== other.to) return false;
+    if (one.policy !== other.policy || !sameOrigin(one.from, other.from) || one.to !== other.to) return false;
     if (!sameCosts(one.tokens, other.tokens) || !sameCosts(one.moved ?? 0, other.moved ?? 0)) return false;
   }
   return true;
+}
+
+function sameOrigin(a: number | Origin | undefined, b: number | Origin | undefined): boolean {
+  if (typeof a !== "object" || typeof b !== "object") return a === b;
+  return a.at === b.at && a.heldAt === b.heldAt && sameCosts(a.since ?? Infinity, b.since ?? Infinity);
 }
 
 /**

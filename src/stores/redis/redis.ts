@@ -5,7 +5,7 @@
 import { checkRedisSetup } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import type { Costs } from "../../core/limit.js";
-import { isHeldAt, type Decision } from "../../core/decision.js";
+import type { Decision } from "../../core/decision.js";
 import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Move, Origin } from "../../core/rules.js";
@@ -16,24 +16,17 @@ import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";
 import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
-import { HANDED_ON, type PendingResult } from "./batch.js";
-import {
-  isCluster, isElsewhere, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RedisSend,
-  type RunScript,
-} from "./client.js";
+import type { PendingResult } from "./batch.js";
+import { ScriptCalls } from "./calls.js";
+import { isCluster, keyPrefixOf, type RedisClient, type RedisSend } from "./client.js";
 import { connectionErrorOf } from "./connection-error.js";
 import { spreadPrefix } from "./cluster/hash-tags.js";
-import type { NodeWay } from "./cluster/node-clients.js";
 import { RequestRouter } from "./cluster/request-router.js";
-import { DenyCache, type CallStart } from "../shared/deny-cache.js";
-import { LoneCalls } from "./lone.js";
+import { DenyCache } from "../shared/deny-cache.js";
 import type { RedisStoreOptions } from "./options.js";
-import {
-  readReply, RedisPart, writeRequests, type BatchedRequest, type RequestResult, type SendRequests, type StoreRequest,
-} from "./protocol.js";
-import { scriptWith } from "./script.js";
+import { RedisPart, type RequestResult, type StoreRequest } from "./protocol.js";
 import { hasHashTag } from "./slot.js";
-import type { PartDates, Snapshot } from "../shared/snapshot.js";
+import type { PartDates } from "../shared/snapshot.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient, RedisSend, UpstashLike } from "./client.js";
 export type { RedisStoreOptions } from "./options.js";
@@ -60,13 +53,8 @@ export class RedisStore implements AsyncStore {
   readonly guard: Guard;
 
   readonly #prefixOf: (key: string) => string;
-  readonly #now: () => string;
-  #run: RunScript;
-  /** The parts of the script for quotas and for limits in flight. Each is added with the first policy that needs it. */
-  #hooks = "";
-  readonly #runnerWith: (hooks: string) => RunScript;
-  readonly #lone: LoneCalls;
   readonly #denials: DenyCache;
+  readonly #calls: ScriptCalls;
   readonly #router: RequestRouter;
 
   /**
@@ -90,26 +78,24 @@ export class RedisStore implements AsyncStore {
    */
   constructor(client: RedisClient | RedisSend, options: RedisStoreOptions = {}) {
     checkRedisSetup(client, options);
-    this.#runnerWith = (hooks) => scriptRunner(client, scriptWith(hooks));
-    this.#run = this.#runnerWith("");
-    this.#lone = new LoneCalls((script, node) => scriptRunner(node ?? client, script));
     const own = ownMembers(options);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
     this.guard = guard(guardOptionsOf(own), { start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client) });
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
-    this.#now = clock === undefined ? () => "" : () => String(readClock(clock));
+    this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
+    const now = clock === undefined ? () => "" : () => String(readClock(clock));
+    this.#calls = new ScriptCalls(client, this.#denials, now, (request) => this.#router.add(request));
     const keyPrefix = keyPrefixOf(client);
     const isOneSlot = hasHashTag(`${keyPrefix}${prefix}:`);
     this.#prefixOf = spread === undefined ? () => `${prefix}:` : spreadPrefix(`${prefix}:`, spread, keyPrefix);
     // Requests that share no work (law L15) cannot share a call.
     const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
-    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined, hooks: () => this.#hooks } : null;
-    this.#router = new RequestRouter((...asked) => this.#send(...asked), largest, setup);
+    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined, hooks: () => this.#calls.hooks } : null;
+    this.#router = new RequestRouter((...asked) => this.#calls.send(...asked), largest, setup);
     if (setup !== null) {
       this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
     }
-    this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
   }
 
   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
@@ -124,8 +110,15 @@ export class RedisStore implements AsyncStore {
     return this.#ask("p", [this.#part(policy, key, costs)]);
   }
 
-  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
-    return this.#change("a", this.#part(policy, key, changes, { from }));
+  /**
+   * Acts once, also if the client sends the call again. A call that waits in the client's queue for over a minute changes
+   * nothing.
+   */
+  async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
+    const { marks } = this.#calls;
+    // A mark needs the server's time, which any answer tells.
+    if (this.clock === "server" && marks?.areReady === false) await this.peek(policy, key, 0);
+    return this.#change("a", this.#part(policy, key, changes, { from }), marks !== null);
   }
 
   renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<boolean> {
@@ -179,94 +172,31 @@ export class RedisStore implements AsyncStore {
 
   // The remembered refusal is dropped twice: a call may be refused and remembered before the server makes the change.
   // It is also dropped after a failed call, because the server may have made the change.
-  async #change<A extends RequestResult>(what: "a" | "x" | "d", part: RedisPart): Promise<A> {
+  async #change<A extends RequestResult>(what: "a" | "x" | "d", part: RedisPart, once?: boolean): Promise<A> {
     const { policy } = part;
     this.#denials.drop(policy, part.key);
     try {
-      return await this.#ask<A>(what, [part]);
+      return await this.#ask<A>(what, [part], once);
     } finally {
       this.#denials.drop(policy, part.key);
     }
   }
 
   // Resolves to the result that `#resultOf` makes of the request. The caller gives its type.
-  #ask<A extends RequestResult>(what: StoreRequest["what"], parts: readonly RedisPart[]): Promise<A> {
-    return new Promise<A>((resolve, reject) => this.#add<A>(what, parts, { resolve, reject }));
+  #ask<A extends RequestResult>(what: StoreRequest["what"], parts: readonly RedisPart[], once = false): Promise<A> {
+    return new Promise<A>((resolve, reject) => this.#add<A>(what, parts, { resolve, reject }, once));
   }
 
-  #add<A extends RequestResult>(what: StoreRequest["what"], parts: readonly RedisPart[], pending: PendingResult<A>): void {
-    this.#router.add({ what, parts, size: parts.length, pending: pending as PendingResult<unknown> });
-  }
-
-  // Not async, like the functions that it calls: see `Batcher`. `run` is another way to call the script for batches.
-  #send(requests: readonly BatchedRequest[], run?: RunScript, way?: NodeWay): ReturnType<SendRequests> {
-    const now = this.#now();
-    const [first] = requests as readonly [BatchedRequest];
-    const isLone = run === undefined && requests.length === 1 && !first.wasLone && now === "";
-    const call = isLone ? this.#lone.write(first, way) : null;
-    if (call === null) return this.#sendTogether(requests, now, run ?? this.#run);
-    const start = this.#denials.startCall();
-    return call.run(call.keys, call.args).then((reply) => {
-      if (reply !== null) return [this.#resultOf(first, [this.#lone.read(reply, call, first)], start)];
-      // Rare cases: a record in other numbers, a block, or another program's value. Nothing was written.
-      this.#router.add({ ...first, wasLone: true });
-      return [HANDED_ON];
-    }, (error: unknown) => (way !== undefined && isElsewhere(error) ? this.#send(requests) : failWithoutCommand(error)));
-  }
-
-  #sendTogether(requests: readonly BatchedRequest[], now: string, run: RunScript): ReturnType<SendRequests> {
-    const { keys, args } = writeRequests(requests, now);
-    const start = this.#denials.startCall();
-    return run(keys, args).then(
-      (reply) =>
-        readReply(reply, requests).map((each, i) =>
-          each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start),
-        ),
-      (error: unknown) => (requests.length > 1 && isTryAgain(error) ? this.#sendApart(requests) : failWithoutCommand(error)),
-    );
-  }
-
-  // While a slot moves, its keys are on two nodes. Only calls with one key are certain to reach the right node.
-  async #sendApart(requests: readonly BatchedRequest[]): ReturnType<SendRequests> {
-    const results = await Promise.allSettled(requests.map((request) => this.#send([request])));
-    return results.map((result) => (result.status === "fulfilled" ? result.value[0] : (result.reason as Error)));
-  }
-
-  #resultOf({ what, parts }: BatchedRequest, snapshots: readonly Snapshot[], start: CallStart): RequestResult | Error {
-    if (what === "a") {
-      const [{ policy, from, moved }, { fits, now }] = [parts[0] as RedisPart, snapshots[0] as Snapshot];
-      return moved === undefined ? fits : isHeldAt(policy, from as number, now);
-    }
-    if (what !== "c" && what !== "p") return undefined;
-    try {
-      if (parts.length === 1) return this.#decide(what, parts[0] as RedisPart, snapshots[0] as Snapshot, true, start);
-      const all = snapshots.every(({ fits }) => fits);
-      return parts.map((part, i) => this.#decide(what, part, snapshots[i] as Snapshot, all, start));
-    } catch (error) {
-      return error as Error;
-    }
-  }
-
-  #decide(
-    what: StoreRequest["what"], { policy, key, tokens }: RedisPart, snapshot: Snapshot, all: boolean,
-    start: CallStart,
-  ): Decision {
-    if (what === "p") return snapshot.peek(policy, tokens);
-    const decision = all ? snapshot.consume(policy, tokens) : snapshot.peek(policy, tokens);
-    if (!decision.allowed) this.#denials.remember(policy, key, snapshot, start);
-    else if (all) this.#denials.outdate(policy, key);
-    return decision;
+  #add<A extends RequestResult>(
+    what: StoreRequest["what"], parts: readonly RedisPart[], pending: PendingResult<A>, once = false,
+  ): void {
+    this.#router.add({ what, parts, once, size: parts.length, pending: pending as PendingResult<unknown> });
   }
 
   #part(policy: Policy, key: string, tokens: Costs, dates?: PartDates): RedisPart {
-    const hooks = policy.dated?.hooksWith(this.#hooks, policy) ?? this.#hooks;
-    if (hooks !== this.#hooks) this.#run = this.#runnerWith((this.#hooks = hooks));
+    this.#calls.prepareFor(policy);
     return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens, dates);
   }
-}
-
-function failWithoutCommand(error: unknown): never {
-  throw withoutCommand(error);
 }
 
 const ownConsume = RedisStore.prototype.consume;

@@ -106,8 +106,11 @@ end
 local function write(part, key, tokens)
   local limits, records, fullMs = part.limits, part.others .. part.block, max(part.othersMs, part.blockEndMs)
   for j = #limits, 1, -1 do
-    local limit = limits[j]
-    local spent, lag = part.spent[j] + (tokens[j] or 0) * limit.q, part.lag[j]
+    local limit, lag = limits[j], part.lag[j]
+    local change = (tokens[j] or 0) * limit.q
+    -- What has refilled since that instant is not given back again.
+    if change < 0 and limit.since and limit.since < now then change = min(0, change + limit.p * (now - limit.since)) end
+    local spent = part.spent[j] + change
     if spent > 0 then
       records = pack(RECORD, spent, now + lag, limit.p, limit.q, limit.name) .. records
       local left = lag + ceil(spent / limit.p)
@@ -177,6 +180,8 @@ local function readRun(run)
       local at = place + 4 * j - 3
       local name, capacity, p, q = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
       limits[j] = { name = name, capacity = capacity, p = p, q = q, fullMs = ceil(capacity * q / p) }
+      local first = tonumber(ARGV[place]) + 6 * j - 5
+      if tokens[first + 1] == 0 and tokens[first + 2] == 1 then limits[j].since = tokens[first] end
       -- A single number is for all limits.
       tokens[j] = tokens[j] or tokens[1]
     end
@@ -188,9 +193,12 @@ ${hooks}
 long = function(run, done, length)
   if partsOf ~= run then readRun(run) end
   local what, allFit = ARGV[run], true
+  local isOnce = what == 'A'
+  if isOnce then what = 'a' end
   for i = 1, #parts do
     local part = parts[i]
     read(part, KEYS[done + i])
+    if isOnce and isElsewhere then part.ours = false end
     allFit = judge(part, length, what) and allFit
     length = length + #part.limits
   end
@@ -208,7 +216,7 @@ long = function(run, done, length)
       blockFor(blocked, ms > 0 and max(part.blockMs, ms) or 0)
       write(blocked, key, {})
     elseif allFit then
-      write(part, key, part.tokens)
+      if not (isOnce and isRepeated) then write(part, key, part.tokens) end
     elseif what == 'c' and (part.stale or part.blockEndMs > 2 * part.blockMs) then
       -- A refusal changes no tokens. It only converts records in old numbers, and records too far ahead of the clock,
       -- once.

@@ -1,5 +1,10 @@
 import { longWay } from "./script-long.js";
 
+/** Milliseconds after which a call that must be made once is not made any more. */
+export const LATEST_MS = 60_000;
+// The clocks of a cluster's nodes differ.
+const MARK_MS = LATEST_MS + 10_000;
+
 /**
  * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts`. `hooks` changes its long way.
  *
@@ -7,15 +12,16 @@ import { longWay } from "./script-long.js";
  * charged all or none. Lua's numbers are doubles like those of JavaScript, so both give the same results to the last
  * unit.
  *
- * KEYS: the key of each part, in the order of the parts. On a cluster, all are in one slot.
+ * KEYS: the key of each part, in the order of the parts, then the mark of the call if it has one. On a cluster, all are
+ * in one slot.
  *
  * ARGV:
  *   1. the time in ms, or an empty string for the server's clock
- *   2. the index of the first run in ARGV
+ *   2. the index of the first run in ARGV; then for a call with a mark a space and an instant before it was sent
  *   then, for each policy in use, its number of limits, and for each limit
  *     its name, its capacity in tokens, units per ms (p), units per token (q)
  *   then, for each run of requests that differ only in their keys
- *     "c" consume, "p" peek, "a" adjust, "x" block or "d" delete
+ *     "c" consume, "p" peek, "a" adjust, "A" adjust once, "x" block or "d" delete
  *     the number of requests in the run
  *     the number of parts of each request
  *     for each part the index of its policy in ARGV, then a number
@@ -24,8 +30,8 @@ import { longWay } from "./script-long.js";
  *       x: the ms to block for; 0 ends a block
  *       d: 0
  *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
- *       for a policy with a quota or a limit in flight always all of them, then six numbers for each limit: `numbersOf`
- *         in `core/rules.ts`
+ *       for a policy with a quota or a limit in flight, and for a give-back with an instant, always all of them, then
+ *         six numbers for each limit: `numbersOf` and `rateNumbers` in `core/rules.ts`
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
  *   if the part fits, the units spent before this request
@@ -75,6 +81,16 @@ local reply, length, done = { serverClock and now or ARGV[1] }, 1, 0
 local long = nil
 
 local run, last = tonumber(ARGV[2]), #ARGV
+-- Whether this call was made before, or too long ago to know. Whether that cannot be known here.
+local isRepeated, isElsewhere = false, false
+if not run then
+  local first, at = string.match(ARGV[2], '^(%d+) (%S+)$')
+  run = tonumber(first)
+  local mark = get('SET', KEYS[#KEYS], '', 'NX', 'PX', serverClock and ${MARK_MS} or 3600000)
+  isElsewhere = mark and mark.err and string.find(mark.err, 'non local', 1, true)
+  if mark and mark.err and not isElsewhere then return mark end
+  isRepeated = not mark or serverClock and now - at > ${LATEST_MS}
+end
 while run < last do
   local what, requests, size = ARGV[run], tonumber(ARGV[run + 1]), tonumber(ARGV[run + 2])
   local place, tokens = tonumber(ARGV[run + 3]), tonumber(ARGV[run + 4])

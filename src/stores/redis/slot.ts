@@ -7,12 +7,15 @@ export const SLOTS = 16_384;
  * Source: Redis Cluster specification, "Key distribution model" and appendix A (CRC16/XMODEM).
  */
 export function slotOf(key: string): number {
-  const hashed = tagOf(key) ?? key;
+  return crcOf(tagOf(key) ?? key) % SLOTS;
+}
+
+function crcOf(hashed: string): number {
   let crc = 0;
   // Most keys are ASCII, and encoding them would take longer than the checksum.
   if (/^[\0-\x7F]*$/.test(hashed)) for (let i = 0; i < hashed.length; i++) crc = addByte(crc, hashed.charCodeAt(i));
   else for (const byte of new TextEncoder().encode(hashed)) crc = addByte(crc, byte);
-  return crc % SLOTS;
+  return crc;
 }
 
 // Does eight steps of the division by x^16 + x^12 + x^5 + 1 at once. It is as fast as a table.
@@ -32,4 +35,46 @@ function tagOf(key: string): string | null {
   const open = key.indexOf("{");
   const close = open < 0 ? -1 : key.indexOf("}", open + 1);
   return close > open + 1 ? key.slice(open + 1, close) : null;
+}
+
+/** How many characters {@link besideKey} adds. Three cannot reach every slot. */
+const PLACES = 4;
+const NO_ENDING = "@".repeat(PLACES);
+
+/**
+ * Returns `key` with `ending` and four characters, such that it has the slot of `key`.
+ *
+ * A checksum is linear: what a changed bit adds to it depends on the bit's place alone. The characters from "@" to "_"
+ * are 64 and any five bits, so elimination finds the bits that make up the difference.
+ */
+export function besideKey(key: string, ending: string): string {
+  if (tagOf(key) !== null) return key + ending;
+  let difference = slotOf(key) ^ slotOf(key + ending + NO_ENDING);
+  let bits = 0;
+  for (const step of STEPS) {
+    if ((difference & step.top) === 0) continue;
+    difference ^= step.added;
+    bits ^= step.bits;
+  }
+  const codes = Array.from({ length: PLACES }, (_, place) => 64 + ((bits >>> (5 * place)) & 31));
+  return key + ending + String.fromCharCode(...codes);
+}
+
+/** For each bit of a slot, the highest first: bits of an ending that change it, and what they add to the slot. */
+const STEPS = stepsOf(Array.from({ length: 5 * PLACES }, (_, i) => {
+  const place = Math.floor(i / 5);
+  const changed = "@".repeat(place) + String.fromCharCode(64 + (1 << (i % 5))) + "@".repeat(PLACES - 1 - place);
+  return { bits: 1 << i, added: slotOf(changed) ^ slotOf(NO_ENDING) };
+}));
+
+function stepsOf(changes: ReadonlyArray<{ readonly bits: number; readonly added: number }>) {
+  const steps: Array<{ top: number; bits: number; added: number }> = [];
+  let rest = changes;
+  for (let top = SLOTS / 2; top >= 1; top /= 2) {
+    const pivot = rest.find(({ added }) => (added & top) !== 0);
+    if (pivot === undefined) continue;
+    steps.push({ top, ...pivot });
+    rest = rest.map((each) => ((each.added & top) === 0 ? each : { bits: each.bits ^ pivot.bits, added: each.added ^ pivot.added }));
+  }
+  return steps;
 }

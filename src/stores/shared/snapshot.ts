@@ -1,6 +1,6 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
-import type { DatedPart, DatedWork } from "../../core/rules.js";
+import { rateNumbers, type DatedPart, type DatedWork } from "../../core/rules.js";
 import type { Decision } from "../../core/decision.js";
 import { consumeBlocked, peekBlocked } from "../../core/records.js";
 import { StoreError } from "./store-error.js";
@@ -18,6 +18,12 @@ export type PartDates = Pick<StorePart, "from" | "moved" | "to">;
 /** What decides dates for the parts. Undefined if they are rates. */
 export function datedOf(parts: readonly StorePart[]): DatedWork | undefined {
   return parts.find(({ policy }) => policy.dated)?.policy.dated;
+}
+
+/** Six numbers for each limit of an adjustment, for a server: those of its rules. Undefined if it needs none. */
+export function numbersOfRates(parts: readonly StorePart[]): readonly number[] | undefined {
+  if (parts.every(({ from }) => typeof from !== "object" || from.since === undefined)) return undefined;
+  return parts.flatMap((part) => part.policy.limits.flatMap((_, i) => rateNumbers(part, i)));
 }
 
 /** The error for parts that a server could not decide at `now`, if the cause is this process's clock. */

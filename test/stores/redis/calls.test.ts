@@ -277,7 +277,7 @@ describeWith("redis-server", "calls to Redis", () => {
       store.peek(two, "a", 0),
       store.peek(two, "b", 0),
     ]);
-    expect(calls).toEqual([7]);
+    expect(calls, "one call, with a mark").toEqual([8]);
     expect(answers).toMatchObject([
       false, { allowed: true, limits: [{ remaining: 6 }, { remaining: 5 }] }, true, false, true,
       { limits: [{ remaining: 7 }, { remaining: 6 }] }, { limits: [{ remaining: 9 }, { remaining: 0, resetMs: most * 3_600_000 }] },

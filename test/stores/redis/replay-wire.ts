@@ -76,11 +76,11 @@ function requestsOf({ keys, args }: Call, policies: readonly Policy[]): StoreReq
     const sent = Array.from({ length: Number(args[from - 1]) }, (_, i) => args.slice(from + 4 * i, from + 4 * i + 4));
     return policies.find((policy) => isDeepStrictEqual(sent, policy.limits.map(numbersOf))) as Policy;
   };
-  place = Number(args[1]) - 1;
+  place = Number((args[1] as string).split(" ")[0]) - 1;
   const requests: StoreRequest[] = [];
   let key = 0;
   while (place < args.length) {
-    const what = next() as StoreRequest["what"];
+    const what = next().toLowerCase() as StoreRequest["what"];
     const times = Number(next());
     const parts = Array.from({ length: Number(next()) }, () => ({ policy: policyAt(Number(next())), tokens: costsOf(next()) }));
     for (let i = 0; i < times; i++) requests.push({ what, parts: parts.map((part) => ({ ...part, name: keys[key++] as string })) });

@@ -214,7 +214,7 @@ describeWith("redis-server", "what Redis sees", () => {
         store.consumeTogether?.([{ policy, key: "good", cost: 1 }, { policy, key: "bad", cost: 1 }]),
         store.consume(policy, "good", 1),
       ]);
-      expect(calls).toEqual([7]);
+      expect(calls, "one call, with a mark").toEqual([8]);
       expect([first, last]).toMatchObject([{ value: { remaining: 1 } }, { value: { remaining: 0 } }]);
       for (const failed of [bad, adjusted, blocked, together]) expect(failed).toMatchObject({ reason: { code: "ERR_STORE_FOREIGN_VALUE" } });
       expect((bad as PromiseRejectedResult).reason).toBeInstanceOf(StoreError);

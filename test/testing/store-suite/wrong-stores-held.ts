@@ -43,7 +43,7 @@ const givingBack = (to: (bucket: Bucket, date: number, tokens: number, now: numb
       const own = costsBut(policy, changes, (change, limit) => (limit.returns && change < 0 ? 0 : change));
       const done = adjust(buckets, policy, own, now, from);
       if (done && from !== undefined) eachHeld(buckets, policy, now, (bucket, rule, _now, i) => {
-        const at = typeof from === "object" ? from.heldAt : from;
+        const at = (typeof from === "object" ? from.heldAt : from) as number;
         if (costAt(changes, i) < 0) to(bucket, rule.dateOf(at), -costAt(changes, i), now);
       });
       return done;
@@ -155,7 +155,7 @@ export const wrongHeld: readonly WrongStore[] = [
       change(buckets, policy, changes, now, from) {
         const done = right.change.call(this, buckets, policy, changes, now, from);
         if (done && from !== undefined) eachHeld(buckets, policy, now, (bucket, rule, _now, i) => {
-          const date = rule.dateOf(typeof from === "object" ? from.heldAt : from);
+          const date = rule.dateOf((typeof from === "object" ? from.heldAt : from) as number);
           if (costAt(changes, i) > 0 && date >= now) moveTokens(bucket, costAt(changes, i), rule.dateOf(now), date);
         });
         return done;

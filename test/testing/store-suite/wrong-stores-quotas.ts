@@ -34,7 +34,7 @@ const loading = (change: (bucket: Bucket, now: number, date: number) => void): t
 const givingBack = (isRight: (dateOf: (t: number) => number, now: number, at: number) => boolean): typeof RightStore =>
   wrongStore({
     change(buckets, policy, changes, now, from = now) {
-      const at = typeof from === "object" ? from.at : from;
+      const at = (typeof from === "object" ? from.at : from) ?? now;
       const dateOf = policy.limits.find(({ rule }) => rule)?.rule?.dateOf;
       return adjust(buckets, policy, changes, now, dateOf === undefined || isRight(dateOf, now, at) ? undefined : at);
     },

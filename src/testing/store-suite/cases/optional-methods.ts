@@ -90,6 +90,31 @@ export const optionalMethodCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "L1 · a give-back that is late gives back less, for each rate what has refilled since its instant",
+    cause:
+      "`adjust` ignores `since` of its origin, or takes off whole tokens. Of what is given back, take off the units that " +
+      "have refilled since then: `adjustRecords` of sluice/store does it when it gets `from`.",
+    needs: ["adjust"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const at = trial.now;
+      const one = trial.policy("one", { capacity: 100, refill: { tokens: 7, everyMs: 13 } });
+      const two = trial.policy(
+        "two", { name: "a", capacity: 90, refill: { tokens: 1, everyMs: 9 } }, { name: "b", capacity: 80, refill: { tokens: 1, everyMs: 700 } },
+      );
+      for (const [policy, tokens, ahead] of [[one, 50, 0], [one, 50, 25], [one, 50, -400], [two, 40, 0], [two, 40, [200, -900]]] as const) {
+        const key = `late ${tokens} ${String(ahead)}`;
+        const since = typeof ahead === "number" ? trial.now + ahead : ahead.map((ms) => trial.now + ms);
+        // Others spend as well, so that what comes back is seen in full.
+        await trial.consume(policy, key, tokens);
+        await trial.callAll({ method: "adjust", policy, key, tokens: 200 });
+        trial.move(45);
+        await trial.callAll({ method: "adjust", policy, key, tokens: 0 - tokens, at: { at, heldAt: at, since } });
+        await trial.consume(policy, key, 1);
+      }
+    },
+  },
+  {
     name: "block · of two blocks the later end counts, and its wait is exact",
     cause: "A later block replaces an earlier one, or is added to it. Keep the later of the two ends.",
     needs: ["block"],

@@ -81,7 +81,9 @@ function callOf(
   instants: readonly number[],
 ): StoreCall {
   if (method === "settle") {
-    return { method: "adjust", policy, key, tokens: randomChanges(random, policy, null), at: random.pick(instants) };
+    const at = random.pick(instants);
+    const since = policy.limits.map(() => random.pick(instants) - random.between(0, 3));
+    return { method: "adjust", policy, key, tokens: randomChanges(random, policy, null), at: random.pick([at, { at, heldAt: at, since }]) };
   }
   if (method === "adjust") return { method, policy, key, tokens: randomChanges(random, policy, null) };
   if (method === "renew") return { method, policy, key, tokens: randomCosts(random, policy), at: random.pick(instants), to: now };

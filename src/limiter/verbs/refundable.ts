@@ -1,16 +1,7 @@
-import type { Costs } from "./limit.js";
-import { mapCosts } from "./cost.js";
-import { readings, type Decision } from "./decision.js";
-import type { Policy } from "./policy.js";
-
-/**
- * The tokens that a decision took, or would have taken, from each limit of `policy`. By name, because versions differ
- * in order.
- */
-export function costsOf(decision: Decision, policy: Policy): Costs {
-  const all = readings(decision);
-  return mapCosts(policy, 0, (none, i) => all.find(({ limit }) => limit === policy.limits[i]?.name)?.cost ?? none);
-}
+import { mapCosts } from "../../core/cost.js";
+import { readings, type Decision } from "../../core/decision.js";
+import type { Costs } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
 
 /**
  * The part of `tokens` that has not refilled by itself yet, for each limit, rounded up. A decision under `policy` took
@@ -31,5 +22,15 @@ export function refundable(decision: Decision, policy: Policy, tokens: Costs, ag
     // The store compares a quota's exact dates.
     const left = ageMs > 0 && rule === undefined ? Math.ceil(units / unitsPerToken) : cost;
     return Math.max(0, Math.min(cost, left));
+  });
+}
+
+/** For each limit, the last instant at which {@link refundable} would still give back all of `changes` below 0. */
+export function refundableUntil(decision: Decision, policy: Policy, changes: Costs): Costs {
+  const all = readings(decision);
+  return mapCosts(policy, changes, (change, i) => {
+    const { name, unitsPerMs, unitsPerToken } = policy.limits[i] as Policy["limits"][number];
+    const resetMs = all.find(({ limit }) => limit === name)?.resetMs ?? 0;
+    return decision.at + Math.max(0, resetMs - 1 - Math.ceil(((-change - 1) * unitsPerToken) / unitsPerMs));
   });
 }

@@ -1,0 +1,127 @@
+// The calls of the script for a store: writes requests, sends them, and reads the replies.
+import { isHeldAt, type Decision } from "../../core/decision.js";
+import type { Policy } from "../../core/policy.js";
+import type { CallStart, DenyCache } from "../shared/deny-cache.js";
+import type { Snapshot } from "../shared/snapshot.js";
+import { HANDED_ON } from "./batch.js";
+import {
+  isElsewhere, isTryAgain, keyPrefixOf, scriptRunner, sendsAgain, withoutCommand, type AnyRedisClient, type RunScript,
+} from "./client.js";
+import type { NodeWay } from "./cluster/node-clients.js";
+import { LoneCalls } from "./lone.js";
+import { CallMarks, isTooLate, tooLate, type CallMark } from "./mark.js";
+import {
+  readReply, writeRequests, type BatchedRequest, type RedisPart, type RequestResult, type SendRequests, type StoreRequest,
+} from "./protocol.js";
+import { scriptWith } from "./script.js";
+
+/** Sends the requests of a store, and reads what the server decided. */
+export class ScriptCalls {
+  readonly #client: AnyRedisClient;
+  readonly #denials: DenyCache;
+  readonly #now: () => string;
+  readonly #handOn: (request: BatchedRequest) => void;
+  readonly #lone: LoneCalls;
+  /** Null for a client that never sends a call again. */
+  readonly marks: CallMarks | null;
+  #run: RunScript;
+  #hooks = "";
+
+  /** `now` returns the time of a store with a clock, and an empty string for the server's. `handOn` sends a request again. */
+  constructor(client: AnyRedisClient, denials: DenyCache, now: () => string, handOn: (request: BatchedRequest) => void) {
+    this.#client = client;
+    this.#denials = denials;
+    this.#now = now;
+    this.#handOn = handOn;
+    this.#lone = new LoneCalls((script, node) => scriptRunner(node ?? client, script));
+    this.marks = sendsAgain(client) ? new CallMarks(keyPrefixOf(client)) : null;
+    this.#run = scriptRunner(client, scriptWith(""));
+  }
+
+  /** The parts of the script for quotas and for limits in flight. Each is added with the first policy that needs it. */
+  get hooks(): string {
+    return this.#hooks;
+  }
+
+  /** Adds to the script what the policy needs. */
+  prepareFor(policy: Policy): void {
+    const hooks = policy.dated?.hooksWith(this.#hooks, policy) ?? this.#hooks;
+    if (hooks === this.#hooks) return;
+    this.#hooks = hooks;
+    this.#run = scriptRunner(this.#client, scriptWith(hooks));
+  }
+
+  // Not async, like the functions that it calls: see `Batcher`. `run` is another way to call the script for batches.
+  send(requests: readonly BatchedRequest[], run?: RunScript, way?: NodeWay): ReturnType<SendRequests> {
+    const now = this.#now();
+    const [first] = requests as readonly [BatchedRequest];
+    const isLone = run === undefined && requests.length === 1 && !first.wasLone && now === "";
+    const call = isLone ? this.#lone.write(first, way) : null;
+    if (call === null) return this.#sendTogether(requests, now, run ?? this.#run);
+    const start = this.#denials.startCall();
+    return call.run(call.keys, call.args).then((reply) => {
+      if (reply !== null) {
+        const snapshot = this.#lone.read(reply, call, first);
+        this.marks?.learn(snapshot.now);
+        return [this.#resultOf(first, [snapshot], start)];
+      }
+      // Rare cases: a record in other numbers, a block, or another program's value. Nothing was written.
+      this.#handOn({ ...first, wasLone: true });
+      return [HANDED_ON];
+    }, (error: unknown) => (way !== undefined && isElsewhere(error) ? this.send(requests) : failWithoutCommand(error)));
+  }
+
+  #sendTogether(requests: readonly BatchedRequest[], now: string, run: RunScript): ReturnType<SendRequests> {
+    const mark = this.marks?.markOf(requests);
+    const { keys, args } = writeRequests(requests, now, mark);
+    const start = this.#denials.startCall();
+    return run(keys, args).then(
+      (reply) =>
+        readReply(reply, requests).map((each, i) => {
+          if (each instanceof Error) return each;
+          if (i === 0) this.marks?.learn((each[0] as Snapshot).now);
+          return this.#resultOf(requests[i] as BatchedRequest, each, start, now === "" ? mark : undefined);
+        }),
+      (error: unknown) => (requests.length > 1 && isTryAgain(error) ? this.#sendApart(requests) : failWithoutCommand(error)),
+    );
+  }
+
+  // While a slot moves, its keys are on two nodes. Only calls with one key are certain to reach the right node.
+  async #sendApart(requests: readonly BatchedRequest[]): ReturnType<SendRequests> {
+    const results = await Promise.allSettled(requests.map((request) => this.send([request])));
+    return results.map((result) => (result.status === "fulfilled" ? result.value[0] : (result.reason as Error)));
+  }
+
+  #resultOf(
+    { what, parts, once }: BatchedRequest, snapshots: readonly Snapshot[], start: CallStart, mark?: CallMark,
+  ): RequestResult | Error {
+    if (what === "a") {
+      const [{ policy, from, moved }, { fits, now }] = [parts[0] as RedisPart, snapshots[0] as Snapshot];
+      if (once && mark !== undefined && isTooLate(mark, now)) return tooLate();
+      return moved === undefined ? fits : isHeldAt(policy, from as number, now);
+    }
+    if (what !== "c" && what !== "p") return undefined;
+    try {
+      if (parts.length === 1) return this.#decide(what, parts[0] as RedisPart, snapshots[0] as Snapshot, true, start);
+      const all = snapshots.every(({ fits }) => fits);
+      return parts.map((part, i) => this.#decide(what, part, snapshots[i] as Snapshot, all, start));
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  #decide(
+    what: StoreRequest["what"], { policy, key, tokens }: RedisPart, snapshot: Snapshot, all: boolean,
+    start: CallStart,
+  ): Decision {
+    if (what === "p") return snapshot.peek(policy, tokens);
+    const decision = all ? snapshot.consume(policy, tokens) : snapshot.peek(policy, tokens);
+    if (!decision.allowed) this.#denials.remember(policy, key, snapshot, start);
+    else if (all) this.#denials.outdate(policy, key);
+    return decision;
+  }
+}
+
+function failWithoutCommand(error: unknown): never {
+  throw withoutCommand(error);
+}

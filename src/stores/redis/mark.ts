@@ -1,0 +1,60 @@
+import { monotonicClock } from "../../core/clock.js";
+import { StoreUnavailableError } from "../../guard/errors.js";
+import type { StoreRequest } from "./protocol.js";
+import { LATEST_MS } from "./script.js";
+import { besideKey } from "./slot.js";
+
+/** What a call carries whose client may send it again. */
+export interface CallMark {
+  /** A key that no other call has, in the slot of the first request that must be made once. */
+  readonly key: string;
+  /** An instant of the server's clock, before the call is sent. */
+  readonly at: number;
+}
+
+/**
+ * Marks calls, so that a change is made once, however often the client sends its call. The script sets the mark for 70
+ * seconds with the change, and makes no change when the mark is there, or when the call is older than a minute.
+ */
+export class CallMarks {
+  readonly #keyPrefix: string;
+  #aheadMs = Number.NaN;
+
+  /** `keyPrefix` is the text that the client puts before every key. */
+  constructor(keyPrefix: string) {
+    this.#keyPrefix = keyPrefix;
+  }
+
+  /** Whether the server's time is known. */
+  get areReady(): boolean {
+    return !Number.isNaN(this.#aheadMs);
+  }
+
+  /**
+   * Learns the server's time from a reply that has just arrived. It is never ahead of the server: otherwise a mark could
+   * be over while its call is not yet too old.
+   */
+  learn(now: number): void {
+    this.#aheadMs = now - monotonicClock();
+  }
+
+  /** The mark of a call. Undefined if each of its requests may be made again. */
+  markOf(requests: readonly StoreRequest[]): CallMark | undefined {
+    const name = requests.find(({ once }) => once)?.parts[0]?.name;
+    if (name === undefined) return undefined;
+    const key = besideKey(this.#keyPrefix + name, `~${crypto.randomUUID()}`).slice(this.#keyPrefix.length);
+    return { key, at: Math.floor(monotonicClock() + this.#aheadMs) };
+  }
+}
+
+/** Whether the script made no change, because the call reached it at `now`. */
+export function isTooLate({ at }: CallMark, now: number): boolean {
+  return now - at > LATEST_MS;
+}
+
+export function tooLate(): StoreUnavailableError {
+  return new StoreUnavailableError(
+    "ERR_STORE_TIMEOUT",
+    `Expected Redis to get the call within ${LATEST_MS} ms, got it later. It changed nothing, because it may have been made before.`,
+  );
+}
