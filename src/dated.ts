@@ -25,7 +25,8 @@ export const datedWork: DatedWork = {
 };
 
 function numbersOf(parts: readonly DatedPart[], now: number): readonly number[] {
-  return parts.flatMap((part) => part.policy.limits.flatMap(({ rule }, i) => rule?.numbersOf(part, i, now) ?? rateNumbers(part, i)));
+  return parts.flatMap((part) =>
+    part.policy.limits.flatMap(({ rule }, i) => rule?.numbersOf(part, i, now) ?? rateNumbers(part, i)));
 }
 
 function dateText(ms: number): string {

@@ -43,8 +43,10 @@ describe("L19 · a settlement over several limits", () => {
     const calls = (["consume", "peek", "adjust", "block", "reset"] as const).map((method) => vi.spyOn(store, method));
     expect(await limiter.settle("ann", decision, { requests: 3, tokens: 2_500 })).toBe(true);
     expect(calls.map(({ mock }) => mock.calls.length)).toEqual([0, 0, 1, 0, 0]);
-    // With the instant of the decision: a store of quotas gives back to the period that was charged.
-    expect(calls[2]?.mock.calls[0]).toEqual([chat, "ann", [-7, 500], decision.at]);
+    // With the instant of the decision: a store of quotas gives back to the period that was charged. After 4 seconds 6
+    // of the 10 requests are still spent, and so all 7 cannot be given back.
+    const from = { at: decision.at, heldAt: decision.at, since: [3_999, expect.any(Number) as number] };
+    expect(calls[2]?.mock.calls[0]).toEqual([chat, "ann", [-7, 500], from]);
     expect(readings(await limiter.peek("ann", 0)).map(({ remaining }) => remaining)).toEqual([57, 27_500]);
   });
 

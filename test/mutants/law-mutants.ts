@@ -468,8 +468,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L19", test: "settle-costs",
-    find: "const changes = correction(decision, charged, taken, used, guarded.ageOf(decision));",
-    replace: "const changes = costAt(correction(decision, charged, taken, used, guarded.ageOf(decision)), 0);",
+    find: "const changes = correction(decision, charged, taken, used, guarded.now() - decision.at);",
+    replace: "const changes = costAt(correction(decision, charged, taken, used, guarded.now() - decision.at), 0);",
   },
   {
     item: "L10", test: FINES,

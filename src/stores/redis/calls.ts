@@ -9,9 +9,10 @@ import {
 } from "./client.js";
 import type { NodeWay } from "./cluster/node-clients.js";
 import { LoneCalls } from "./lone.js";
-import { CallMarks, isTooLate, tooLate, type CallMark } from "./mark.js";
+import { CallMarks, isTooLate, tooLate } from "./mark.js";
 import {
-  readReply, writeRequests, type BatchedRequest, type RedisPart, type RequestResult, type SendRequests, type StoreRequest,
+  readReply, writeRequests, type BatchedRequest, type CallMark, type RedisPart, type RequestResult, type SendRequests,
+  type StoreRequest,
 } from "./protocol.js";
 import { scriptWith } from "./script.js";
 

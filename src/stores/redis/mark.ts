@@ -1,16 +1,8 @@
 import { monotonicClock } from "../../core/clock.js";
 import { StoreUnavailableError } from "../../guard/errors.js";
-import type { StoreRequest } from "./protocol.js";
+import type { CallMark, StoreRequest } from "./protocol.js";
 import { LATEST_MS } from "./script.js";
 import { besideKey } from "./slot.js";
-
-/** What a call carries whose client may send it again. */
-export interface CallMark {
-  /** A key that no other call has, in the slot of the first request that must be made once. */
-  readonly key: string;
-  /** An instant of the server's clock, before the call is sent. */
-  readonly at: number;
-}
 
 /**
  * Marks calls, so that a change is made once, however often the client sends its call. The script sets the mark for 70
@@ -55,6 +47,6 @@ export function isTooLate({ at }: CallMark, now: number): boolean {
 export function tooLate(): StoreUnavailableError {
   return new StoreUnavailableError(
     "ERR_STORE_TIMEOUT",
-    `Expected Redis to get the call within ${LATEST_MS} ms, got it later. It changed nothing, because it may have been made before.`,
+    `Expected Redis to get the call within ${LATEST_MS} ms, got it later. It changed nothing: it may have been made before.`,
   );
 }

@@ -8,7 +8,6 @@ import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
 import type { RunScript } from "./client.js";
 import type { NodeWay } from "./cluster/node-clients.js";
-import type { CallMark } from "./mark.js";
 import { clockFault, numbersOfRates, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
@@ -72,6 +71,14 @@ export type SendRequests = (
 export interface ScriptCall {
   readonly keys: string[];
   readonly args: string[];
+}
+
+/** What a call carries whose client may send it again. */
+export interface CallMark {
+  /** A key that no other call has, in the slot of the first request that must be made once. */
+  readonly key: string;
+  /** An instant of the server's clock, before the call is sent. */
+  readonly at: number;
 }
 
 /** Returns the script's keys and arguments. `script.ts` describes them. An empty `now` means the server's clock. */

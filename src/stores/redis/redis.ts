@@ -91,7 +91,8 @@ export class RedisStore implements AsyncStore {
     this.#prefixOf = spread === undefined ? () => `${prefix}:` : spreadPrefix(`${prefix}:`, spread, keyPrefix);
     // Requests that share no work (law L15) cannot share a call.
     const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
-    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined, hooks: () => this.#calls.hooks } : null;
+    const hooks = (): string => this.#calls.hooks;
+    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined, hooks } : null;
     this.#router = new RequestRouter((...asked) => this.#calls.send(...asked), largest, setup);
     if (setup !== null) {
       this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));

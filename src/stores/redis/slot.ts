@@ -74,7 +74,8 @@ function stepsOf(changes: ReadonlyArray<{ readonly bits: number; readonly added:
     const pivot = rest.find(({ added }) => (added & top) !== 0);
     if (pivot === undefined) continue;
     steps.push({ top, ...pivot });
-    rest = rest.map((each) => ((each.added & top) === 0 ? each : { bits: each.bits ^ pivot.bits, added: each.added ^ pivot.added }));
+    rest = rest.map((each) =>
+      (each.added & top) === 0 ? each : { bits: each.bits ^ pivot.bits, added: each.added ^ pivot.added });
   }
   return steps;
 }

@@ -1,5 +1,6 @@
 // Stores that consume right with a given clock, and make a mistake in an optional method or with their own clock.
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
+import { costAt } from "../../../src/core/limit.js";
 import { readClock } from "../../../src/core/clock.js";
 import { consume, peek, type Decision } from "../../../src/core/decision.js";
 import type { Charge, Costs, Policy } from "../../../src/index.js";
@@ -89,7 +90,20 @@ class AnswersPeeksAtOnce extends RightStore {
   }
 }
 
+/** A store that changes the origin of what is given back. */
+const givingBackSince = (since: (since: Costs, now: number) => Costs | undefined): typeof RightStore =>
+  wrongStore({
+    change(buckets, policy, changes, now, from) {
+      const origin = typeof from !== "object" || from.since === undefined ? from : { ...from, since: since(from.since, now) };
+      return right.change.call(this, buckets, policy, changes, now, origin);
+    },
+  });
+const LATE = "L1 · a give-back that is late gives back less";
+
 export const wrongOptionalMethods: readonly WrongStore[] = [
+  ["gives back in full what comes late", givingBackSince(() => undefined), LATE, undefined, /`since` of its origin/],
+  ["takes off what has refilled by one limit's instant", givingBackSince((since) => costAt(since, 0)), LATE],
+  ["takes off what has refilled a millisecond too late", givingBackSince((since, now) => (typeof since === "number" ? Math.min(now, since) + 1 : since)), LATE],
   ["recalls refusals that `consume` would not make", RecallsRefusals, "L8 · the same history"],
   ["recalls allowed decisions", RecallsAllowances, "L8 · the same history"],
   ["throws from `recall`", ThrowsFromRecall, "L8 · the same history"],

@@ -99,10 +99,11 @@ export const optionalMethodCases: readonly StoreCase[] = [
       await trial.openStores("mixed");
       const at = trial.now;
       const one = trial.policy("one", { capacity: 100, refill: { tokens: 7, everyMs: 13 } });
-      const two = trial.policy(
-        "two", { name: "a", capacity: 90, refill: { tokens: 1, everyMs: 9 } }, { name: "b", capacity: 80, refill: { tokens: 1, everyMs: 700 } },
-      );
-      for (const [policy, tokens, ahead] of [[one, 50, 0], [one, 50, 25], [one, 50, -400], [two, 40, 0], [two, 40, [200, -900]]] as const) {
+      const [a, b] = [{ tokens: 1, everyMs: 9 }, { tokens: 1, everyMs: 700 }];
+      const two = trial.policy("two", { name: "a", capacity: 90, refill: a }, { name: "b", capacity: 80, refill: b });
+      for (const [policy, tokens, ahead] of [
+        [one, 50, 0], [one, 50, 25], [one, 50, -400], [two, 40, 0], [two, 40, [200, -900]],
+      ] as const) {
         const key = `late ${tokens} ${String(ahead)}`;
         const since = typeof ahead === "number" ? trial.now + ahead : ahead.map((ms) => trial.now + ms);
         // Others spend as well, so that what comes back is seen in full.

@@ -83,7 +83,8 @@ function callOf(
   if (method === "settle") {
     const at = random.pick(instants);
     const since = policy.limits.map(() => random.pick(instants) - random.between(0, 3));
-    return { method: "adjust", policy, key, tokens: randomChanges(random, policy, null), at: random.pick([at, { at, heldAt: at, since }]) };
+    const from = random.pick([at, { at, heldAt: at, since }]);
+    return { method: "adjust", policy, key, tokens: randomChanges(random, policy, null), at: from };
   }
   if (method === "adjust") return { method, policy, key, tokens: randomChanges(random, policy, null) };
   if (method === "renew") return { method, policy, key, tokens: randomCosts(random, policy), at: random.pick(instants), to: now };
