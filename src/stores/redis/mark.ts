@@ -1,8 +1,12 @@
 import { monotonicClock } from "../../core/clock.js";
 import { StoreUnavailableError } from "../../guard/errors.js";
 import type { CallMark, StoreRequest } from "./protocol.js";
-import { LATEST_MS } from "./script.js";
 import { besideKey } from "./slot.js";
+
+/** Milliseconds after which a call that must be made once is not made any more. */
+export const LATEST_MS = 60_000;
+/** Milliseconds for which a mark is kept: longer, because the clocks of a cluster's nodes differ. */
+export const MARK_MS = LATEST_MS + 10_000;
 
 /**
  * Marks calls, so that a change is made once, however often the client sends its call. The script sets the mark for 70

@@ -1,9 +1,5 @@
+import { LATEST_MS, MARK_MS } from "./mark.js";
 import { longWay } from "./script-long.js";
-
-/** Milliseconds after which a call that must be made once is not made any more. */
-export const LATEST_MS = 60_000;
-// The clocks of a cluster's nodes differ.
-const MARK_MS = LATEST_MS + 10_000;
 
 /**
  * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts`. `hooks` changes its long way.

@@ -35,12 +35,14 @@ describeWith("redis-server", "long keys in Redis", () => {
 
   test("L16 · the name of a record is computed as the page says, and every method finds it", async () => {
     const store = new RedisStore(client, { prefix: "own", denyCacheMs: 0 });
+    // Without the marks of adjustments.
+    const kept = async (): Promise<string[]> => (await client.keys("*")).filter((name) => !name.includes("~"));
     for (const key of ["a", ...long, "{braces}"]) {
       const digest = createHash("sha256").update(`interactive ${key}`).digest("hex");
       await store.consume(policy, key, 7);
-      if (key === "a") expect(await client.keys("*")).toEqual(["own:interactive a"]);
-      else if (!key.startsWith("\uD800")) expect(await client.keys("*")).toEqual([`own:#${digest}`]);
-      expect(await client.keys("*")).toEqual([`own:${bucketName(policy, key)}`]);
+      if (key === "a") expect(await kept()).toEqual(["own:interactive a"]);
+      else if (!key.startsWith("\uD800")) expect(await kept()).toEqual([`own:#${digest}`]);
+      expect(await kept()).toEqual([`own:${bucketName(policy, key)}`]);
       await store.adjust(policy, key, -3);
       expect(await store.peek(policy, key, 1)).toMatchObject({ remaining: 26 });
       expect(await store.consumeTogether?.([{ policy, key, cost: 1 }])).toMatchObject([{ remaining: 25 }]);
@@ -49,7 +51,7 @@ describeWith("redis-server", "long keys in Redis", () => {
       await store.block(policy, key, 60_000);
       expect(await store.peek(policy, key, 1)).toMatchObject({ allowed: false, remaining: 0 });
       await store.reset(policy, key);
-      expect(await client.keys("*")).toEqual([]);
+      expect(await kept()).toEqual([]);
     }
   });
 

@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   struct: ["pack", "unpack", "size"],
   cmsgpack: ["pack", "unpack"],
   math: ["floor", "ceil", "min", "max", "abs", "huge", "fmod"],
-  string: ["format", "sub", "byte", "char", "rep", "len", "find", "gmatch"],
+  string: ["format", "sub", "byte", "char", "rep", "len", "find", "gmatch", "match"],
   table: ["insert", "remove", "concat", "sort"],
 };
 
