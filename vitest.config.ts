@@ -23,6 +23,7 @@ const services = [
   "test/adapters/{browser,random-stacks}.test.ts",
   "test/adapters/contract/contract-older.test.ts",
   "test/stores/{redis,postgres}/**/*.test.ts",
+  "test/stores/late-give-back.test.ts",
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
   "test/guard/slow-server.test.ts",
