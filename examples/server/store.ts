@@ -55,7 +55,7 @@ function openMemory(): OpenStore {
 async function openRedis({ url, onError, timeoutMs }: Opening): Promise<OpenStore> {
   const { Redis } = await load("ioredis", () => import("ioredis"));
   // A request must not wait for a server that is down: a call fails with the first attempt to reconnect.
-  const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: 1_000, commandTimeout: 1_000, disconnectTimeout: 100 });
+  const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: 1_000, commandTimeout: 10_000, disconnectTimeout: 100 });
   let failed: Error | undefined;
   client.on("error", (error: Error) => (failed = error));
   try {
@@ -78,7 +78,7 @@ async function openRedis({ url, onError, timeoutMs }: Opening): Promise<OpenStor
 
 async function openPostgres({ url, onError, timeoutMs }: Opening): Promise<OpenStore> {
   const { default: pg } = await load("pg", () => import("pg"));
-  const timeouts = { connectionTimeoutMillis: 1_000, statement_timeout: 1_000, query_timeout: 2_000 };
+  const timeouts = { connectionTimeoutMillis: 1_000, statement_timeout: 1_000, query_timeout: 10_000 };
   const pool = new pg.Pool({ connectionString: url, max: 10, ...timeouts });
   pool.on("error", onError); // without a listener, an idle connection that is cut ends the process
   const removable = new RemovablePool((text: string, values: unknown[]) => pool.query(text, values));

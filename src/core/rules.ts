@@ -251,7 +251,10 @@ export function sinceAt(from: number | Origin | undefined, position: number): nu
   return typeof since === "object" ? since[position] : since;
 }
 
-/** The six numbers of a rate, as {@link DatedRule} has them: the instant of {@link sinceAt}, 0, 1 if it is known, three 0. */
+/**
+ * The six numbers of a rate, as {@link DatedRule} has them: the instant of {@link sinceAt}, 0, 1 if it is known,
+ * three 0.
+ */
 export function rateNumbers({ from }: DatedPart, position: number): readonly number[] {
   const since = sinceAt(from, position);
   return since === undefined ? [0, 0, 0, 0, 0, 0] : [since, 0, 1, 0, 0, 0];

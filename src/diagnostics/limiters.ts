@@ -7,6 +7,7 @@ import { checkClaim } from "./claims.js";
 import { noteName } from "./moving/policy-name.js";
 import { checkPolicyName } from "./policy-names.js";
 import { checkQuota } from "./quotas.js";
+import { checkClientTimeout } from "./stores/client-timeout.js";
 import { checkSharedMemory } from "./stores/shared-memory.js";
 
 // An application that makes 100 limiters of one policy within a minute makes one for each request.
@@ -27,6 +28,7 @@ export function checkLimiter(policy: Policy, store: Store): void {
   // A synchronous store without a guard is in this process's memory.
   const isMemory = store.sync && store.guard === undefined;
   checkQuota(policy, isMemory);
+  checkClientTimeout(policy, store);
   if (!isOwn && store.clock !== Date.now) return;
   if (isOneOfMany(policy)) {
     warnOnce(

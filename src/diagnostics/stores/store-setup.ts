@@ -1,5 +1,6 @@
 import { checkOptions, expected, show } from "../../core/check.js";
 import type { Store } from "../../port/store.js";
+import { noteClientTimeout } from "./client-timeout.js";
 import { checkPostgresClient } from "./postgres-client.js";
 import { checkRedisClient } from "./redis-client.js";
 import { cureForStore } from "./store-cure.js";
@@ -20,19 +21,21 @@ export function checkStore(store: Store): void {
 }
 
 /** Throws a TypeError for a client that cannot work, and for an option that is unknown or of a wrong type. */
-export function checkRedisSetup(client: unknown, options: object): void {
+export function checkRedisSetup(store: object, client: unknown, options: object): void {
   const { prefix, batch, cluster } = checkOptions(options, [
     "prefix", "denyCacheMs", "batch", "cluster", "spread", "clock", ...GUARDED,
   ]) as UncheckedFlags;
   checkRedisClient(client);
+  noteClientTimeout(store, client);
   checkFlags({ batch, cluster });
   if (prefix !== undefined && typeof prefix !== "string") throw new TypeError(expected("prefix", "a string", prefix));
 }
 
 /** Throws a TypeError for a client that cannot work, and for an option that is unknown or of a wrong type. */
-export function checkPostgresSetup(client: unknown, options: object): void {
+export function checkPostgresSetup(store: object, client: unknown, options: object): void {
   const { prepare } = checkOptions(options, ["table", "denyCacheMs", "prepare", "clock", ...GUARDED]) as UncheckedFlags;
   checkPostgresClient(client);
+  noteClientTimeout(store, client);
   checkFlags({ prepare });
 }
 

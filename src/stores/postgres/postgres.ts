@@ -80,7 +80,7 @@ export class PostgresStore implements AsyncStore {
   constructor(client: PostgresClient | PostgresQuery, options: PostgresStoreOptions = {}) {
     const own = ownMembers(options);
     const { table = "sluice", denyCacheMs = 1_000, prepare, clock } = own;
-    checkPostgresSetup(client, options);
+    checkPostgresSetup(this, client, options);
     this.guard = guard(guardOptionsOf(own), { causeOf: () => notConnected(client) });
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";

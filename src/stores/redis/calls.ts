@@ -28,7 +28,10 @@ export class ScriptCalls {
   #run: RunScript;
   #hooks = "";
 
-  /** `now` returns the time of a store with a clock, and an empty string for the server's. `handOn` sends a request again. */
+  /**
+   * `now` returns the time of a store with a clock, and an empty string for the server's. `handOn` sends a request
+   * again.
+   */
   constructor(client: AnyRedisClient, denials: DenyCache, now: () => string, handOn: (request: BatchedRequest) => void) {
     this.#client = client;
     this.#denials = denials;

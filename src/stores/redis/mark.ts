@@ -27,8 +27,8 @@ export class CallMarks {
   }
 
   /**
-   * Learns the server's time from a reply that has just arrived. It is never ahead of the server: otherwise a mark could
-   * be over while its call is not yet too old.
+   * Learns the server's time from a reply that has just arrived. It is never ahead of the server: otherwise a mark
+   * could be over while its call is not yet too old.
    */
   learn(now: number): void {
     this.#aheadMs = now - monotonicClock();

@@ -77,7 +77,7 @@ export class RedisStore implements AsyncStore {
    * client that cannot work: a promise, a pipeline, a client with callbacks.
    */
   constructor(client: RedisClient | RedisSend, options: RedisStoreOptions = {}) {
-    checkRedisSetup(client, options);
+    checkRedisSetup(this, client, options);
     const own = ownMembers(options);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
     this.guard = guard(guardOptionsOf(own), { start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client) });
@@ -112,8 +112,8 @@ export class RedisStore implements AsyncStore {
   }
 
   /**
-   * Acts once, also if the client sends the call again. A call that waits in the client's queue for over a minute changes
-   * nothing.
+   * Acts once, also if the client sends the call again. A call that waits in the client's queue for over a minute
+   * changes nothing.
    */
   async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
     const { marks } = this.#calls;

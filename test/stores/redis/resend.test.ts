@@ -5,7 +5,7 @@ import * as iovalkey from "iovalkey";
 import { createClient } from "redis";
 import * as redis6 from "redis6";
 import { createLimiter, definePolicy, monthly, perDay, whenDone } from "sluice";
-import { RedisStore, type RedisClient } from "sluice/redis";
+import { RedisStore, type RedisClient, type RedisSend } from "sluice/redis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
@@ -43,7 +43,7 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
 
   /** How the next answer is lost, and what is closed at the end. */
   interface Made {
-    readonly client: RedisClient;
+    readonly client: RedisClient | RedisSend;
     lose(): void;
     close(): unknown;
   }
@@ -66,6 +66,10 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
     "a cluster of ioredis 5": () => many(new ioredis.Cluster([at(cluster.ports[0] as number)], { natMap: natMap() })),
     "a cluster of ioredis 6": () => many(new ioredis6.Cluster([at(cluster.ports[0] as number)], { natMap: natMap() })),
     "a cluster of iovalkey with a prefix": () => many(new iovalkey.Cluster([at(cluster.ports[0] as number)], { natMap: natMap(), redisOptions: { keyPrefix: "app:" } })),
+    "a function": () => {
+      const client = new ioredis.Redis(proxy.port);
+      return { ...one(client), client: ([name, ...args]) => client.call(name, ...args) };
+    },
     Upstash: () => ({ client: rest.connect({ retry: { retries: 5, backoff: () => 10 } }), lose: () => void (rest.fault = "a lost answer"), close: quiet }),
   };
 
@@ -74,7 +78,7 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
     const { limits } = await limiter.peek(key);
     return (limits ?? []).map(({ capacity, remaining }) => capacity - remaining);
   }
-  const make = (client: RedisClient, prefix: string) =>
+  const make = (client: RedisClient | RedisSend, prefix: string) =>
     createLimiter({ policy, store: new RedisStore(client, { prefix, timeoutMs: 10_000, breaker: false }), onStoreError: "unavailable" });
   const COST = { day: 10_000, month: 10_000 };
 

@@ -1,0 +1,48 @@
+import type { Policy } from "../../core/policy.js";
+import type { Store } from "../../port/store.js";
+import { warnOnce } from "../../warnings/warnings.js";
+
+// A stall of a server is rarely longer. An answer that comes after a client's own timeout is lost.
+const LEAST_MS = 2_000;
+
+interface ClientTimeout {
+  readonly option: string;
+  readonly ms: number;
+}
+
+const timeouts = new WeakMap<object, ClientTimeout>();
+
+interface TimedMembers {
+  readonly options?: {
+    readonly commandTimeout?: unknown;
+    readonly redisOptions?: { readonly commandTimeout?: unknown };
+    readonly socket?: { readonly socketTimeout?: unknown };
+    readonly query_timeout?: unknown;
+  };
+  readonly connectionParameters?: { readonly query_timeout?: unknown };
+}
+
+/** Remembers after how many milliseconds the client of a store gives up a call, where its options tell. */
+export function noteClientTimeout(store: object, client: unknown): void {
+  const { options, connectionParameters } = Object(client) as TimedMembers;
+  const told: ReadonlyArray<readonly [option: string, ms: unknown]> = [
+    ["commandTimeout", options?.commandTimeout ?? options?.redisOptions?.commandTimeout],
+    ["socketTimeout", options?.socket?.socketTimeout],
+    ["query_timeout", options?.query_timeout ?? connectionParameters?.query_timeout],
+  ];
+  for (const [option, value] of told) {
+    const ms = Number(value ?? 0);
+    if (ms > 0) timeouts.set(store, { option, ms });
+  }
+}
+
+/** Warns of a client that gives up calls early, for a policy whose tokens in flight a lost answer keeps. */
+export function checkClientTimeout({ name, inFlight }: Policy, store: Store): void {
+  const found = timeouts.get(store);
+  if (inFlight === undefined || found === undefined || found.ms >= LEAST_MS) return;
+  warnOnce(
+    "SLUICE_SHORT_CLIENT_TIMEOUT",
+    `The client of policy "${name}" gives up a call after ${found.ms} ms. The answer is then lost, and its tokens in flight ` +
+      `stay taken for ${inFlight.times.staleAfterMs} ms. Write \`${found.option}: 10_000\`: callers wait for \`timeoutMs\` only.`,
+  );
+}
