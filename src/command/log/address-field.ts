@@ -31,17 +31,19 @@ export function addressTextOf(value: unknown): string {
 /** Finds the member of a line that holds the caller's address, by the names that programs give it. */
 export class AddressFinder {
   #known: readonly string[] = [];
+  #rank = Infinity;
 
   /** The name of the first member that was found. */
   field: string | undefined;
 
-  /** The address, or an empty text. Lines of one program have it at one place, so the last one is looked at first. */
+  /** The address, or an empty text. Lines of one program have it at one place, which is looked at first. */
   find(record: unknown): string {
     const known = this.#known.length === 0 ? "" : addressTextOf(valueAt(record, this.#known));
     if (known !== "" && writtenAddress(known) !== undefined) return known;
     const best = candidatesOf(record, []).toSorted((a, b) => a.rank - b.rank)[0];
     if (best === undefined) return "";
-    this.#known = best.path;
+    // A line without the surer name must not make the others fall back to a less sure one.
+    if (best.rank < this.#rank) [this.#known, this.#rank] = [best.path, best.rank];
     this.field ??= best.path.join(".");
     return best.text;
   }
