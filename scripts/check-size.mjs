@@ -24,7 +24,7 @@ const budgets = {
   "./http": 18_250,
   "./client": 9_750,
   "./client/traffic": 6_850,
-  "./testing": 85_300, // never in production
+  "./testing": 85_350, // never in production
   "createLimiter only": 10_900,
   "rateLimit of express only": 19_300,
   "createLimiter and RedisStore": 25_500,
@@ -33,7 +33,7 @@ const budgets = {
   "TokenBucket only": 3_750,
   "quotas beside createLimiter": 2_650, // 360 of it are the part of the script for Redis; goal 900 without it
   "parseRetryAfter only": 780,
-  "createLimiter only, by CommonJS": 44_000, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 44_100, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */

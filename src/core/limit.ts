@@ -143,16 +143,13 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const rule = written?.rule as LimitRule | undefined;
   const capacity = positiveInteger("capacity", own.capacity);
   const given = (["refill", "renews", "returns"] as const).filter((each) => own[each] !== undefined);
-  if (given.length > 1) {
-    throw new TypeError(`Expected only one of \`${given.join("` and `")}\`, got ${given.length}. For several write \`limits\``);
-  }
+  if (given.length > 1) throw new TypeError(`Expected only one of \`${given.join("` and `")}\`, got ${given.length}`);
   if (written !== undefined && rule?.field !== field) {
     const { every, name: made } = Object(written) as { readonly every?: string; readonly name?: string };
     const [, day, week] = /^"?(?:(da)|(week))/.exec(every ?? made ?? show(written)) ?? [];
     const maker = field === "returns" ? "whenDone" : day ? "daily" : week ? "weekly" : "monthly";
-    const verb = typeof written === "function" ? "called, as in" : "made by";
     const copy = typeof written === "object" ? `. For a copy write ${maker}(limit.${field})` : "";
-    throw new TypeError(expected(field, `${verb} ${maker}()`, written) + copy);
+    throw new TypeError(expected(field, `made by ${maker}()`, written) + copy);
   }
   const refill =
     rule ??

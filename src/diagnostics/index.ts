@@ -11,6 +11,7 @@ export { checkLimiter } from "./limiters.js";
 export { checkLimiterSetup } from "./limiter-options.js";
 export { createStoreHints, hintOneSlot, type StoreHints } from "./stores/store-hints.js";
 export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
+export { checkNumbers, type NumberedMember } from "./numbers.js";
 export { checkPolicyName } from "./policy-names.js";
 export { checkOverlay } from "./overlays.js";
 export { hintUnlogged } from "./quotas.js";

@@ -24,6 +24,7 @@ export function checkLimiterSetup(): void {}
 export function checkStore(): void {}
 export function checkRedisSetup(): void {}
 export function checkPostgresSetup(): void {}
+export function checkNumbers(): void {}
 export function checkPolicyName(): void {}
 export function checkKeyText(): void {}
 export function checkCall(): void {}

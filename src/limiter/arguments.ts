@@ -82,33 +82,17 @@ export function checkConsumed(decision: unknown): void {
  */
 export function tokensOf(policy: Policy, tokens: unknown, name: string, others: Costs = 0): Costs {
   const parsed = parseTokens(policy, tokens as Cost, name, others);
-  if (isForOneLimit(policy, tokens)) return parsed;
-  const code = codeOf(policy, tokens);
-  throw oneNumber(policy, tokens, name, code === "0" ? "0, because all of them are in flight" : code);
-}
-
-/** Whether tokens need no names: they are no number above 0, or the policy has one limit. */
-export function isForOneLimit(policy: Policy, tokens: unknown): boolean {
-  return typeof tokens !== "number" || tokens === 0 || policy.limits.length === 1;
-}
-
-/** The error for one number under several limits. `code` is what to write in its place. */
-export function oneNumber({ name: policy, limits }: Policy, tokens: unknown, name: string, code: string): TypeError {
-  const wanted = expected(name, "an object with the names of limits", tokens);
-  return new TypeError(`${wanted}. Policy "${policy}" has ${limits.length} limits: write ${code}`);
-}
-
-/** Tokens for a policy in code: `5`, or `{ requests: 5, tokens: 5 }` for one number under several limits. */
-export function codeOf(policy: Policy, tokens: unknown): string {
-  if (typeof tokens !== "number") return "…";
-  if (isForOneLimit(policy, tokens)) return String(tokens);
+  if (typeof tokens !== "number" || tokens === 0 || policy.limits.length === 1) return parsed;
   // Work in flight gives back all of its tokens when it is done, so it has no cost to name.
   const named = policy.limits.flatMap((limit) => (limit.rule?.inFlight ? [] : `${nameInCode(limit.name)}: ${tokens}`));
-  return named.length > 0 ? `{ ${named.join(", ")} }` : "0";
+  throw new TypeError(
+    `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${policy.limits.length} ` +
+    `limits: write ${named.length > 0 ? `{ ${named.join(", ")} }` : "0, because all of them are in flight"}`,
+  );
 }
 
-/** The name of a limit or a member as that of an object in code: `tokens`, `"per-day"`. */
-export function nameInCode(name: string): string {
+/** The name of a limit as a member of an object in code: `tokens`, `"per-day"`. */
+function nameInCode(name: string): string {
   return /^[A-Za-z][A-Za-z\d_]*$/.test(name) ? name : JSON.stringify(name);
 }
 

@@ -1,8 +1,7 @@
-import { watchHeld } from "#diagnostics";
+import { watchHeld, type NumberedMember } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
-import type { Policy } from "../core/policy.js";
-import { codeOf, type ConsumeArgument } from "./arguments.js";
+import type { ConsumeArgument } from "./arguments.js";
 import { chargeOf, type Charges, type LimiterCharge } from "./charge.js";
 import { internalsOf, type Acts, type Internals, type PartTokens, type PlainInternals } from "./internals.js";
 import type { Limiter, PlainLimiter } from "./limiter.js";
@@ -14,6 +13,8 @@ import { createSettle } from "./verbs/settle.js";
 /** A limiter as the list of its parts: what combinations and waiters use of a limiter. */
 export interface LimiterParts extends Pick<Internals, "sync"> {
   readonly acts: Acts;
+  /** Those of a combination. */
+  readonly members?: readonly NumberedMember[];
   /**
    * Returns the key with `change` applied to the key of each part. `unlimited` stays, and a missing key is undefined.
    */
@@ -31,8 +32,6 @@ export interface LimiterParts extends Pick<Internals, "sync"> {
   giveBack(charges: Charges, decision: Decision): void | Promise<void>;
   /** The tokens for each part: one number for all, or by the names of a combination. `title` names them in an error. */
   spread(title: string, tokens: unknown, isForAll?: boolean): readonly PartTokens[];
-  /** What to write for the tokens of each part, under its policy. Null for a part that the call leaves alone. */
-  codeOf(policies: ReadonlyArray<Policy | null>, tokens: readonly unknown[]): string | null;
   /** The decision on the charges, in the shape that `ask` returns. */
   decisionOf(parts: ReadonlyArray<Decision | null>, charges: Charges): Decision;
   /** The decision of each part. Null for a part that was not asked. */
@@ -65,7 +64,6 @@ function onePart(limiter: PlainLimiter, { sync, acts, observer, log }: PlainInte
     },
     giveBack: ([charge], decision) => (charge ? giveBack(charge, decision) : undefined),
     spread: (_title, tokens, isForAll = false) => [{ tokens, isForAll }],
-    codeOf: ([policy], [tokens]) => (policy && tokens !== undefined ? codeOf(policy, tokens) : null),
     decisionOf: ([decision]) => decision ?? withoutLimit(limiter),
     partsOf: (decision) => [decision],
   };

@@ -44,7 +44,7 @@ const positive = (name: string): Row[] => notWhole(name, "a positive integer", 1
 const titled = (row: Row): [title: string, row: Row] => [row[2].length > 110 ? `${row[2].slice(0, 110)}…` : row[2], row];
 
 const notMade = (field: string, maker: string, got: string): string =>
-  `Expected \`${field}\` to be ${got === "a function" ? "called, as in" : "made by"} ${maker}(), got ${got}${got === "an object" ? `. For a copy write ${maker}(limit.${field})` : ""}`;
+  `Expected \`${field}\` to be made by ${maker}(), got ${got}${got === "an object" ? `. For a copy write ${maker}(limit.${field})` : ""}`;
 
 describe("L9 · limits and policies", () => {
   const refused: readonly Row[] = [
@@ -59,7 +59,7 @@ describe("L9 · limits and policies", () => {
     [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
     [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`, got undefined"],
     ...[{ refill, renews: daily() }, { renews: daily(), returns: whenDone() }, { refill, returns: whenDone() }, { refill, renews: null }, { refill, renews: daily(), returns: whenDone() }].map((two): Row => [
-      { capacity: 5, ...two }, TypeError, `Expected only one of \`${Object.keys(two).join("` and `")}\`, got ${Object.keys(two).length}. For several write \`limits\``,
+      { capacity: 5, ...two }, TypeError, `Expected only one of \`${Object.keys(two).join("` and `")}\`, got ${Object.keys(two).length}`,
     ]),
     ...([[daily, "daily", "a function"], [weekly, "weekly", "a function"], [monthly, "monthly", "a function"], ["daily", "daily", '"daily"'], ["weekly", "weekly", '"weekly"'], ["month", "monthly", '"month"'], [structuredClone(daily({ at: "06:00" })), "daily", "an object"], [structuredClone(weekly()), "weekly", "an object"], [structuredClone(monthly()), "monthly", "an object"], [refill, "monthly", "an object"], [whenDone(), "monthly", "an object"]] as ReadonlyArray<readonly [unknown, string, string]>).map(([renews, maker, got]): Row => [
       { capacity: 5, renews }, TypeError, notMade("renews", maker, got),

@@ -176,7 +176,7 @@ const MISTAKES: readonly Mistake[] = [
   { what: "a refill of another form", cure: /such as perSecond\(5\)|called, as in perMinute\(100\)|or perMinute\(5\)/, ways: {
     "a text": limitOf({ refill: "100/min" }), "a number": limitOf({ refill: 100 }), "not called": ({ perMinute, ...sluice }) => limitOf({ refill: perMinute })({ perMinute, ...sluice }), per: limitOf({ refill: { tokens: 5, per: "minute" } }), missing: limitOf({}),
   } },
-  { what: "a quota of another form", cure: /made by monthly\(\), got "|called, as in (?:monthly|whenDone)\(\)|only one of .* got 2\. For several write `limits`/, ways: {
+  { what: "a quota of another form", cure: /made by (?:monthly|whenDone)\(\), got (?:"monthly"|a function)$|only one of `\w+` and `\w+`, got 2/, ways: {
     "a text": limitOf({ renews: "monthly" }), "not called": (sluice) => limitOf({ renews: sluice.monthly })(sluice), "in flight, not called": (sluice) => limitOf({ returns: sluice.whenDone })(sluice),
     "beside a refill": (sluice) => limitOf({ refill: sluice.perMinute(5), renews: sluice.monthly() })(sluice), "beside a return": (sluice) => limitOf({ returns: sluice.whenDone(), renews: sluice.monthly() })(sluice),
   } },

@@ -13,7 +13,7 @@ import { verbsOf } from "../verbs/verbs.js";
 import { combinedActs } from "./combined-acts.js";
 import { createAsk } from "./ask.js";
 import type { AnyLimiter, CombinedDecision, KeysOf, Members, SyncOf } from "./combination.js";
-import { codeOfMembers, readMembers, type CombinationMember } from "./members.js";
+import { readMembers, type CombinationMember } from "./members.js";
 import { decisionOfParts } from "./decision-of-parts.js";
 
 /**
@@ -69,12 +69,12 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
         return member.charges(keyOf(name), { cost, policy }, isForAll || isOne);
       });
     },
+    members: all,
     ...createAsk(() => own),
     spread(title, tokens, isForAll = false) {
       const of = read.tokens(title, tokens);
       return all.flatMap(({ name, internals: member }) => member.spread(title, of(name), isForAll || typeof tokens === "number"));
     },
-    codeOf: (policies, tokens) => codeOfMembers(all, policies, tokens),
     decisionOf: (decisions, charges) => decisionOfParts(all, decisions, charges),
     partsOf: (decision) => all.flatMap(({ name, internals: member, size }) => {
       const part = (decision as CombinedDecision).decisions[name] as CombinedDecision | null;

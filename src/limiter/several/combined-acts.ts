@@ -1,11 +1,11 @@
+import { checkNumbers } from "#diagnostics";
 import { expected } from "../../core/check.js";
 import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
-import type { Policy } from "../../core/policy.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, otherKey } from "../../port/charged.js";
-import { checkPolicyIn, isForOneLimit, oneNumber, tokensOf } from "../arguments.js";
-import type { Charges, LimiterCharge } from "../charge.js";
+import { checkPolicyIn, tokensOf } from "../arguments.js";
+import type { Charges } from "../charge.js";
 import type { Act, Acts } from "../internals.js";
 import { startAll } from "../now-or-later.js";
 import { plainInternalsOf, type LimiterParts } from "../parts.js";
@@ -29,7 +29,7 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
       const actuals = self().spread("actual", present("actual", actual)).map(({ tokens }) => tokens);
       const by = chargedBy(decision) as CombinedCharge | null;
       if (by === null || by.by !== self()) {
-        checkNumbers("actual", charges.map((charge) => charge && charge.policy), actuals);
+        checkNumbers("actual", members, charges, actuals);
         charges.forEach((charge, i) => charge && tokensOf(charge.policy, actuals[i] === undefined ? {} : actuals[i], "actual"));
         return () => false;
       }
@@ -38,9 +38,7 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
       for (const claim of by.claims) {
         if (claim.parts.some((part, i) => own[part]?.encoded !== claim.own[i]?.encoded)) throw otherKey(keys);
       }
-      const policies = Array<Policy | null>(charges.length).fill(null);
-      for (const { parts, own } of by.claims) parts.forEach((part, i) => (policies[part] = (own[i] as LimiterCharge).policy));
-      checkNumbers("actual", policies, actuals);
+      checkNumbers("actual", members, by.claims, actuals);
       const settlements = by.claims.map((claim, i) => settlementOf(claim, by.decisions[i] as Decision, actuals));
       // Each part remembers by itself that it was settled. A part whose store was not asked can be settled again.
       return () => startAll(settlements, (done) => done.some(Boolean));
@@ -59,20 +57,10 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
 
   function forEach(keys: unknown, options: unknown, title: string, tokens: unknown, verb: "debit" | "credit"): Act<void> {
     const tokensOfMember = read.tokens(title, present(title, tokens));
-    const charges = checked(keys, options);
-    const each = self().spread(title, tokens).map((part) => part.tokens);
-    checkNumbers(title, charges.map((charge) => charge && charge.policy), each);
+    checkNumbers(title, members, checked(keys, options), self().spread(title, tokens).map((part) => part.tokens));
     return onEach(keys, options, (acts, name, key, chosen) => {
       const own = tokensOfMember(name);
       return own === undefined ? doNothing : acts[verb](key, own, chosen);
-    });
-  }
-
-  /** Throws for one number under several limits, with what to write for all members. */
-  function checkNumbers(title: string, policies: ReadonlyArray<Policy | null>, tokens: readonly unknown[]): void {
-    policies.forEach((policy, i) => {
-      if (policy === null || isForOneLimit(policy, tokens[i]) || !Number.isSafeInteger(tokens[i])) return;
-      throw oneNumber(policy, tokens[i], title, self().codeOf(policies, tokens) as string);
     });
   }
 

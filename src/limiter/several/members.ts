@@ -1,6 +1,4 @@
 import { checkNames, expected, isPlain, ownMembers, show } from "../../core/check.js";
-import type { Policy } from "../../core/policy.js";
-import { nameInCode } from "../arguments.js";
 import { isUnlimited } from "../unlimited.js";
 import type { LimiterParts } from "../parts.js";
 import type { AnyLimiter } from "./combination.js";
@@ -110,19 +108,4 @@ function optionsOf(given: unknown, known: readonly string[]): Readonly<Record<st
   }
   checkNames(given, known);
   return { __proto__: null, ...given } as Readonly<Record<string, unknown>>;
-}
-
-/**
- * What to write for the tokens of each member: `{ user: 5, model: { requests: 5, tokens: 5 } }`. Null for no member.
- */
-export function codeOfMembers(
-  members: readonly CombinationMember[], policies: ReadonlyArray<Policy | null>, tokens: readonly unknown[],
-): string | null {
-  let at = 0;
-  const written = members.flatMap(({ name, internals, size }) => {
-    const [from, to] = [at, (at += size)];
-    const code = internals.codeOf(policies.slice(from, to), tokens.slice(from, to));
-    return code === null ? [] : `${nameInCode(name)}: ${code}`;
-  });
-  return written.length > 0 ? `{ ${written.join(", ")} }` : null;
 }
