@@ -1,17 +1,24 @@
 // The store suite over one client of a database. A service that is missing is told by name.
 import type { Redis as Upstash } from "@upstash/redis";
 import type pg from "pg";
-import { PostgresStore } from "sluice/postgres";
-import { RedisStore } from "sluice/redis";
+import { PostgresStore, type PostgresClient, type PostgresQuery } from "sluice/postgres";
+import { RedisStore, type RedisClient, type RedisSend } from "sluice/redis";
 import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, test } from "vitest";
-import type { Connected } from "../../helpers/redis-clients.js";
 import { describeWith, postgresUrl, redisUrl } from "../../helpers/services.js";
 import { startUpstash } from "../../helpers/upstash-rest.js";
 
 const lacks = { close: "the client is the caller's", bound: "the server bounds what it keeps" };
 // Several runs of this program share the servers.
 const own = crypto.randomUUID().slice(0, 8);
+
+interface Open<Client> {
+  readonly client: Client;
+  close(): unknown;
+}
+
+type Connected = Open<RedisClient | RedisSend>;
+type OpenPostgres = Open<PostgresClient | PostgresQuery>;
 
 /** The Redis store over a client. `connect` is called twice; the second client is closed, to be the unreachable one. */
 export function overRedis(name: string, connect: () => Connected | Promise<Connected>): void {
@@ -41,21 +48,30 @@ export function overUpstash(name: string, Client: typeof Upstash): void {
   });
 }
 
-/** The Postgres store over a pool. */
-export function overPostgres(name: string, Pool: typeof pg.Pool): void {
-  describeWith("postgres", `sluice/postgres over ${name}`, () => {
-    const table = `kit_${own}`;
-    const pool = new Pool({ connectionString: postgresUrl(), max: 8 });
+/** The Postgres store over a pool of `pg`. */
+export function overPg(name: string, Pool: typeof pg.Pool): void {
+  const over = (pool: pg.Pool): OpenPostgres => ({ client: pool, close: () => pool.end() });
+  overPostgres(name, {
+    open: () => over(new Pool({ connectionString: postgresUrl(), max: 8 })),
     // Nobody listens on port 1.
-    const nowhere = new Pool({ host: "127.0.0.1", port: 1 });
-    beforeAll(() => new PostgresStore(pool, { table }).migrate());
+    unreachable: () => over(new Pool({ host: "127.0.0.1", port: 1 })),
+  });
+}
+
+/** The Postgres store over a client. */
+export function overPostgres(name: string, client: { open(): OpenPostgres; unreachable(): OpenPostgres }): void {
+  describeWith("postgres", `sluice/postgres over ${name}`, () => {
+    const table = `kit_${own}_${name.replace(/\W+/g, "_")}`;
+    const [open, nowhere] = [client.open(), client.unreachable()];
+    beforeAll(() => new PostgresStore(open.client, { table }).migrate());
     afterAll(async () => {
-      await pool.query(`DROP TABLE IF EXISTS "${table}"; DROP FUNCTION IF EXISTS "${table}_decide", "${table}_grant"`);
-      await Promise.all([pool.end(), nowhere.end()]);
+      const run = typeof open.client === "function" ? open.client : (text: string) => (open.client as PostgresClient).query(text, []);
+      for (const what of [`TABLE IF EXISTS "${table}"`, `FUNCTION IF EXISTS "${table}_decide", "${table}_grant"`]) await run(`DROP ${what}`, []);
+      await Promise.all([open.close(), nowhere.close()]);
     });
     storeSuite({
       test,
-      factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => new PostgresStore(unreachable ? nowhere : pool, { denyCacheMs: 0, table, clock, timeoutMs, breaker, sharedBy }),
+      factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => new PostgresStore((unreachable ? nowhere : open).client, { denyCacheMs: 0, table, clock, timeoutMs, breaker, sharedBy }),
       lacks,
     });
   });

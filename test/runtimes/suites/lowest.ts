@@ -19,7 +19,7 @@ import { serveFastify } from "../../adapters/rows/fastify.js";
 import { lacks, serveHono, type HonoParts } from "../../adapters/rows/hono.js";
 import { nodeLacks } from "../../adapters/rows/node.js";
 import { redisUrl } from "../../helpers/services.js";
-import { overPostgres, overRedis, overUpstash } from "./clients.js";
+import { overPg, overRedis, overUpstash } from "./clients.js";
 
 // By a name in a variable, so that neither the compiler nor the bundler looks for a package that is not in the root.
 const load = async <Module>(name: string): Promise<Module> => (await import(name)) as Module;
@@ -71,5 +71,5 @@ for (const name of ["redis5-lowest", "redis6-lowest"]) {
 const { Redis: UpstashLowest } = await load<{ readonly Redis: typeof Upstash }>("upstash-redis-lowest");
 overUpstash("upstash-redis-lowest", UpstashLowest);
 const lowestPg = await load<Default<typeof pg>>("pg-lowest");
-overPostgres("pg-lowest", lowestPg.default.Pool);
+overPg("pg-lowest", lowestPg.default.Pool);
 postgresSetupSuite("pg-lowest", lowestPg.default);

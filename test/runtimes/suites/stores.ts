@@ -5,7 +5,8 @@ import * as iovalkey from "iovalkey";
 import pg from "pg";
 import { createClient } from "redis";
 import { redisUrl } from "../../helpers/services.js";
-import { overPostgres, overRedis, overUpstash } from "./clients.js";
+import { overPg, overRedis, overUpstash } from "./clients.js";
+import "./bun.js";
 import "./local-stores.js";
 import "./sqlite.js";
 
@@ -23,4 +24,4 @@ overRedis("node-redis", async () => {
   return { client, close: () => client.destroy() };
 });
 overUpstash("@upstash/redis", Upstash);
-overPostgres("pg", pg.Pool);
+overPg("pg", pg.Pool);

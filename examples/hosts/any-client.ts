@@ -1,0 +1,46 @@
+// Stores over clients that sluice does not know, each as one function. The clients are yours: you close them.
+import { GlideClient, GlideClusterClient } from "@valkey/valkey-glide";
+import { neon } from "@neondatabase/serverless";
+import { CompiledQuery, type Kysely } from "kysely";
+import type { Sql } from "postgres";
+import { PostgresStore, type PostgresStoreOptions } from "sluice/postgres";
+import { RedisStore, type RedisStoreOptions } from "sluice/redis";
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** valkey-glide on one node. Its own timeout is 250 ms by default: an answer that comes later would be lost. */
+export async function overGlide(address: Address, options?: RedisStoreOptions): Promise<{ store: RedisStore; client: GlideClient }> {
+  const client = await GlideClient.createClient({ addresses: [address], requestTimeout: 10_000 });
+  return { client, store: new RedisStore((command) => client.customCommand([...command]), options) };
+}
+
+/** valkey-glide on a cluster. The key says which node gets the command. */
+export async function overGlideCluster(
+  addresses: Address[], options?: RedisStoreOptions,
+): Promise<{ store: RedisStore; client: GlideClusterClient }> {
+  const client = await GlideClusterClient.createClient({ addresses, requestTimeout: 10_000 });
+  const store = new RedisStore(
+    (command, key) => client.customCommand([...command], { route: { type: "primarySlotKey", key } }),
+    { ...options, cluster: true },
+  );
+  return { client, store };
+}
+
+/** postgres.js. Bun.sql has the same method. */
+export function overPostgresJs(sql: Sql, options?: PostgresStoreOptions): PostgresStore {
+  return new PostgresStore((text, values) => sql.unsafe(text, values), options);
+}
+
+/** Neon over HTTP: one request for each statement. */
+export function overNeon(connectionString: string, options?: PostgresStoreOptions): PostgresStore {
+  const sql = neon(connectionString);
+  return new PostgresStore((text, values) => sql.query(text, values), options);
+}
+
+/** Kysely, over each of its dialects for Postgres. */
+export function overKysely(db: Kysely<unknown>, options?: PostgresStoreOptions): PostgresStore {
+  return new PostgresStore((text, values) => db.executeQuery(CompiledQuery.raw(text, values)), options);
+}
