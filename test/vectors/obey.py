@@ -148,7 +148,6 @@ MEMBERS = [
     "parameters.retry_after",  # Telegram
     "error.details.retryDelay",  # Google
     "errors.extensions.retry_in_seconds",  # monday
-    "error.metadata.retry_after_seconds",  # OpenRouter
 ]
 
 

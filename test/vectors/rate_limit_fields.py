@@ -114,21 +114,22 @@ def counters(field: Callable[[str], str], sent: float, policies: Sequence[Member
     """Limits, what remains of them and their resets, in three fields. Several servers in a row send lists."""
     lefts, totals = ([leading_number(each) for each in field(name).split(",")] for name in ("remaining", "limit"))
     # The comma in an HTTP-date separates nothing. A list of dates is malformed.
-    texts = re.split(r",(?![^,]*[A-Z])", field("reset"))
-    resets = [parse_reset(text.split(";")[0].strip(), sent) for text in texts]
+    texts = re.split(r",\s*(?![^,]*[A-Z])", field("reset"))
+    resets = [parse_reset(text, sent) for text in texts]
     longest = max((reset for reset in resets if reset is not None), default=None)
     known = [*policies, *(parse_members(field("limit")) or [])]
     limits = []
     for index, left in enumerate(lefts):
-        # Of one server, further limits name its policies.
-        total = totals[index] if len(lefts) in (1, len(totals)) else None
+        total = totals[index] if index < len(totals) else None
         if left is None or abs(left) >= 1e15 or (total is not None and total < 0):
             continue
+        # Of one server, further limits name its policies. Of several, they may belong to any.
+        is_aligned = len(lefts) in (1, len(totals))
         # The drafts 03 to 07 name a policy by its number of requests: 100;w=60.
-        windows = [each.params["w"] for each in known if each.value == total is not None and "w" in each.params]
+        windows = [each.params["w"] for each in known if is_aligned and each.value == total is not None and "w" in each.params]
         window_ms = scaled(windows[0], 1_000) if windows else None
-        limit = int(total) if total is not None and total.is_integer() and total < 2**53 else None
-        reset = resets[index] if len(resets) == len(lefts) else longest
+        limit = int(total) if is_aligned and total is not None and total.is_integer() and total < 2**53 else None
+        reset = resets[index] if index < len(resets) and resets[index] is not None else longest
         limits.append(RateLimit(None, limit, max(0, math.floor(left)), reset, window_ms or None))
     return limits
 

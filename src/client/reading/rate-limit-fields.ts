@@ -59,13 +59,16 @@ export function* limitFamilies(
 export function sizedCounters(
   field: (name: string) => string, sent: number, policies: readonly Member[] = [], readReset = parseReset,
 ): RateLimit[] {
-  const limits = countersIn(field, sent, readReset);
-  const known = limits.length > 0 ? [...policies, ...(parseList(field("limit")) ?? [])] : [];
+  const limits = countersIn(field, sent, readReset).filter(([left]) => Math.abs(left) < 1e15);
+  // Of one server, further limits name its policies. Of several, they may belong to any.
+  const [servers, sizes] = ["remaining", "limit"].map((name) => field(name).split(",").length);
+  const isAligned = limits.length > 0 && (servers === 1 || servers === sizes);
+  const known = isAligned ? [...policies, ...(parseList(field("limit")) ?? [])] : [];
   return limits.map(([left, resetMs, limit]) => {
     // Drafts 03 to 07 name a policy by its number of requests: 100;w=60.
     const policy = known.find(({ value, params }) => value === limit && "w" in params);
     return {
-      policy: null, limit: Number.isSafeInteger(limit) ? limit : null,
+      policy: null, limit: isAligned && Number.isSafeInteger(limit) ? limit : null,
       // Reddit sends a fraction.
       remaining: Math.max(0, Math.floor(left)), resetMs, windowMs: scaledInteger(policy?.params["w"], 1_000) || null,
     };

@@ -26,5 +26,5 @@ export function isConcurrent(headers: HeaderSource): boolean {
 
 // A name with a comma or semicolon is cut, which leaves the parameters behind it as they are.
 function namedItems(text: string): Record<string, string>[] {
-  return text.split(",").map((item) => Object.fromEntries(item.split(";").map((part) => part.trim().split("="))));
+  return text.split(",").map((item) => Object.fromEntries(item.trim().split(/\s*;\s*/).map((part) => part.split("="))));
 }

@@ -40,7 +40,6 @@ const WAIT_MEMBERS = [
   "parameters.retry_after", // Telegram
   "error.details.retryDelay", // Google
   "errors.extensions.retry_in_seconds", // monday
-  "error.metadata.retry_after_seconds", // OpenRouter
 ];
 
 /** Every place where a wait may stand, strongest first. Nothing else is read. */
@@ -113,5 +112,6 @@ function membersAt(body: unknown, path: string): unknown[] {
 }
 
 function secondsToMs(value: unknown): number | null {
-  return typeof value === "object" ? null : decimal(String(value as string | number).replace(/s$/, ""), 3);
+  // As JSON, because `String` calls a `toString` that the server may have sent.
+  return decimal(JSON.stringify(value).replace(/^"|s?"$/g, ""), 3);
 }

@@ -77,7 +77,7 @@ export function untilInstant(at: number, sent: number): number {
 
 // A clock that is not set, as in a test, begins at 0. Then each short wait would be near.
 function isNearInstant(at: number, sent: number): boolean {
-  return at >= 1e12 && untilInstant(at, sent - DAY_MS) > 0 && untilInstant(at, sent) <= 365 * DAY_MS;
+  return at >= 1e12 && untilInstant(at, sent) <= 365 * DAY_MS && untilInstant(at, sent - DAY_MS) > 0;
 }
 
 /**
