@@ -30,7 +30,7 @@ describeWith("redis", "the commands that pages show", () => {
     mkdirSync(join(folder, "bin"));
     writeFileSync(join(folder, "bin/npx"), `#!/bin/sh\n[ "$1" = sluice ] || exit 127\nshift\nexec '${process.execPath}' '${command}' "$@"\n`, { mode: 0o755 });
     writeFileSync(join(folder, "limits.mjs"), `export * from ${JSON.stringify(module)};\n`);
-    cpSync("examples/simulate/access.log", join(folder, "examples/simulate/access.log"));
+    cpSync("examples/simulate", join(folder, "examples/simulate"), { recursive: true });
     for (const name of ["limits.ts", "of-simulate.mjs"]) cpSync(await bundled("examples/simulate/limits.ts"), join(folder, name));
     // Logs of two users, of whom one asks too often. The last field is a header that a server was told to write.
     const times = Array.from({ length: 40 }, (_, i) => ({ time: new Date(Date.UTC(2026, 10, 20, 10, 0, i / 8)), user: i % 9 === 0 ? "7" : "42" }));
@@ -38,6 +38,8 @@ describeWith("redis", "the commands that pages show", () => {
     writeFileSync(join(folder, "access.log"), `${times.map(common).join("\n")}\n`);
     const haproxy = ({ time, user }: (typeof times)[0]) => `Nov 20 10:00:00 lb haproxy[7]: 203.0.113.${user}:4711 [20/Nov/2026:10:00:0${time.getUTCSeconds()}.000] web app/one 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET / HTTP/1.1"`;
     writeFileSync(join(folder, "haproxy.log"), `${times.map(haproxy).join("\n")}\n`);
+    const iis = ({ time, user }: (typeof times)[0]) => `2026-11-20 10:00:0${time.getUTCSeconds()} 10.0.0.1 GET / 203.0.113.${user} 200`;
+    writeFileSync(join(folder, "u_ex261120.log"), ["#Version: 1.0", "#Fields: date time s-ip cs-method cs-uri-stem c-ip sc-status", ...times.map(iis), ""].join("\r\n"));
     const app = times.map(({ time, user }) => JSON.stringify({ ts: time, user: { id: user }, usage: { total_tokens: 2_000 } }));
     writeFileSync(join(folder, "app.log.gz"), gzipSync(app.join("\n")));
     const decisions = times.map(({ time, user }) => JSON.stringify({ time, policy: "interactive", key: ["user", user], cost: 1 }));
