@@ -7,33 +7,34 @@ import { build } from "esbuild";
 // Open goals: an adapter 15,200, createLimiter 8,200, with RedisStore 21,200. Quotas cost code that does not use them
 // 280 bytes in createLimiter and in an adapter, and 570 with RedisStore; the goal is 100. Limits in flight cost it 590,
 // 1,150 and 800; the goals are 200 and 300. What happens to tokens between the calls (turns, the end of work, keys of
-// settlements) cost createLimiter 330 more, and an adapter 400.
+// settlements) cost createLimiter 330 more, and an adapter 400. Late give-backs and clearer errors cost createLimiter 200
+// more; give-backs that act once and clients by one function cost RedisStore 1,400.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 29_850,
-  "./store": 13_600,
-  "./node": 19_550,
-  "./express": 19_400,
-  "./fastify": 20_950,
-  "./hono": 20_200,
-  "./web": 19_200,
-  "./redis": 19_100,
-  "./postgres": 21_300,
+  ".": 30_150,
+  "./store": 13_700,
+  "./node": 19_750,
+  "./express": 19_600,
+  "./fastify": 21_150,
+  "./hono": 20_400,
+  "./web": 19_400,
+  "./redis": 20_600,
+  "./postgres": 21_550,
   "./lease": 7_200,
-  "./durable-object": 19_500, // 5,900 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 18_250,
+  "./durable-object": 19_650, // 5,900 of it are calendars and limits in flight: the object gets policies as text
+  "./http": 18_450,
   "./client": 9_900,
   "./client/traffic": 6_900,
-  "./testing": 85_350, // never in production
-  "createLimiter only": 10_900,
-  "rateLimit of express only": 19_300,
-  "createLimiter and RedisStore": 25_500,
+  "./testing": 86_000, // never in production
+  "createLimiter only": 11_150,
+  "rateLimit of express only": 19_500,
+  "createLimiter and RedisStore": 27_150,
   "createFetch only": 7_050, // 300 of it copy a call, 500 read the waits of real APIs; goal 7,000
   "createWaiter beside createLimiter": 6_150,
-  "TokenBucket only": 3_750,
+  "TokenBucket only": 3_850,
   "quotas beside createLimiter": 2_650, // 360 of it are the part of the script for Redis; goal 900 without it
   "parseRetryAfter only": 780,
-  "createLimiter only, by CommonJS": 44_100, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 44_500, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */
