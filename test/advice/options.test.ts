@@ -39,8 +39,6 @@ const OTHER: Readonly<Record<string, string>> = {
   highWaterMark: "a stream of ours", execArgv: "Node's worker, of the command", onChange: "a function of ours", onResponse: "a function of an example", client_ip: "a field of a log",
   allowList: "the option of the package that a guide moves from", preParsing: "a hook of the package that a guide moves from", maxTimeout: "an option of a client that is compared",
   createServer: "Node's function", setupFiles: "a row of the table of tools, by npm run check:tools", lock_timeout: "set by our own functions", statusMessage: "Node's property",
-  // What the pages say of calls that are sent again is being changed. The commands of a lost connection: test/advice/redis-setups.ts.
-  autoResendUnfulfilledCommands: "sent again after a lost connection", retryDelayOnFailover: "sent again on a cluster",
 };
 
 /** What a text writes as code: `name:` in a sample, and each name in a code span of a page or a message. */

@@ -12,23 +12,16 @@ interface ClientTimeout {
 
 const timeouts = new WeakMap<object, ClientTimeout>();
 
-interface TimedMembers {
-  readonly options?: {
-    readonly commandTimeout?: unknown;
-    readonly redisOptions?: { readonly commandTimeout?: unknown };
-    readonly socket?: { readonly socketTimeout?: unknown };
-    readonly query_timeout?: unknown;
-  };
-  readonly connectionParameters?: { readonly query_timeout?: unknown };
-}
+const optionsIn = (value: unknown): Readonly<Record<string, unknown>> => Object(value) as Readonly<Record<string, unknown>>;
 
 /** Remembers after how many milliseconds the client of a store gives up a call, where its options tell. */
 export function noteClientTimeout(store: object, client: unknown): void {
-  const { options, connectionParameters } = Object(client) as TimedMembers;
+  const { options: given, connectionParameters } = optionsIn(client);
+  const options = optionsIn(given);
   const told: ReadonlyArray<readonly [option: string, ms: unknown]> = [
-    ["commandTimeout", options?.commandTimeout ?? options?.redisOptions?.commandTimeout],
-    ["socketTimeout", options?.socket?.socketTimeout],
-    ["query_timeout", options?.query_timeout ?? connectionParameters?.query_timeout],
+    ["commandTimeout", options["commandTimeout"] ?? optionsIn(options["redisOptions"])["commandTimeout"]],
+    ["socketTimeout", optionsIn(options["socket"])["socketTimeout"]],
+    ["query_timeout", options["query_timeout"] ?? optionsIn(connectionParameters)["query_timeout"]],
   ];
   for (const [option, value] of told) {
     const ms = Number(value ?? 0);

@@ -39,7 +39,7 @@ function tagOf(key: string): string | null {
 
 /** How many characters {@link besideKey} adds. Three cannot reach every slot. */
 const PLACES = 4;
-const NO_ENDING = "@".repeat(PLACES);
+const NO_ENDING = "@@@@";
 
 /**
  * Returns `key` with `ending` and four characters, such that it has the slot of `key`.
@@ -51,7 +51,7 @@ export function besideKey(key: string, ending: string): string {
   if (tagOf(key) !== null) return key + ending;
   let difference = slotOf(key) ^ slotOf(key + ending + NO_ENDING);
   let bits = 0;
-  for (const step of STEPS) {
+  for (const step of (steps ??= stepsOf(changesOf()))) {
     if ((difference & step.top) === 0) continue;
     difference ^= step.added;
     bits ^= step.bits;
@@ -60,22 +60,32 @@ export function besideKey(key: string, ending: string): string {
   return key + ending + String.fromCharCode(...codes);
 }
 
-/** For each bit of a slot, the highest first: bits of an ending that change it, and what they add to the slot. */
-const STEPS = stepsOf(Array.from({ length: 5 * PLACES }, (_, i) => {
-  const place = Math.floor(i / 5);
-  const changed = "@".repeat(place) + String.fromCharCode(64 + (1 << (i % 5))) + "@".repeat(PLACES - 1 - place);
-  return { bits: 1 << i, added: slotOf(changed) ^ slotOf(NO_ENDING) };
-}));
+interface EndingChange {
+  readonly bits: number;
+  /** What the bits add to the slot. */
+  readonly added: number;
+}
 
-function stepsOf(changes: ReadonlyArray<{ readonly bits: number; readonly added: number }>) {
-  const steps: Array<{ top: number; bits: number; added: number }> = [];
+/** For each bit of a slot, the highest first: bits of an ending that change it. Made when first needed. */
+let steps: ReadonlyArray<EndingChange & { readonly top: number }> | undefined;
+
+function changesOf(): EndingChange[] {
+  return Array.from({ length: 5 * PLACES }, (_, i) => {
+    const place = Math.floor(i / 5);
+    const changed = "@".repeat(place) + String.fromCharCode(64 + (1 << (i % 5))) + "@".repeat(PLACES - 1 - place);
+    return { bits: 1 << i, added: slotOf(changed) ^ slotOf(NO_ENDING) };
+  });
+}
+
+function stepsOf(changes: readonly EndingChange[]) {
+  const found: Array<EndingChange & { readonly top: number }> = [];
   let rest = changes;
   for (let top = SLOTS / 2; top >= 1; top /= 2) {
     const pivot = rest.find(({ added }) => (added & top) !== 0);
     if (pivot === undefined) continue;
-    steps.push({ top, ...pivot });
+    found.push({ top, ...pivot });
     rest = rest.map((each) =>
       (each.added & top) === 0 ? each : { bits: each.bits ^ pivot.bits, added: each.added ^ pivot.added });
   }
-  return steps;
+  return found;
 }
