@@ -15,8 +15,9 @@ const PAGE = "docs/runtimes.md";
 const [BEGIN, END] = ["<!-- begin of the tools -->\n", "<!-- end of the tools -->"];
 
 const specifiers = Object.keys(JSON.parse(readFileSync("entries.json", "utf8"))).map((subpath) => subpath.replace(/^\./, "sluice"));
-// One needs names of built-ins with `node:`, which webpack 4 does not know, and `performance`, which old Jests lack.
-const bundled = specifiers.filter((name) => name !== "sluice/testing");
+// One needs names of built-ins with `node:`, which webpack 4 and Metro do not know.
+const OLD_BUNDLERS = ["webpack-4", "metro"];
+const entriesFor = (tool) => specifiers.filter((name) => name !== "sluice/testing" || !OLD_BUNDLERS.includes(tool));
 
 install();
 const wanted = process.argv.slice(2);
@@ -76,16 +77,27 @@ function versionOf(name) {
 
 function jests() {
   const test = `
-    for (const name of ${JSON.stringify(bundled)}) test(name, () => expect(Object.keys(require(name)).length).toBeGreaterThan(0));
+    for (const name of ${JSON.stringify(specifiers)}) test(name, () => expect(Object.keys(require(name)).length).toBeGreaterThan(0));
     test("the checks are there", () => {
       const policy = { name: "api", capacity: 1, refill: { tokens: 1, everyMs: 1000 } };
       expect(() => require("sluice").createLimiter({ policy, windowMs: 1 })).toThrow("Unknown option");
       expect(require("sluice").createLimiter({ policy }).consume("ann").allowed).toBe(true);
       expect(require("sluice").StoreError).toBe(require("sluice/store").StoreError);
+    });
+    const { ManualClock, storeSuite } = require("sluice/testing");
+    const lacks = Object.fromEntries(["close", "sharing", "serverClock", "unreachable"].map((name) => [name, "it is in this process"]));
+    describe("the store suite", () => storeSuite({ test, factory: ({ clock, maxKeys = 10000 }) => new (require("sluice").MemoryStore)({ clock, maxKeys }), lacks }));
+    test("the manual clock", () => {
+      const clock = new ManualClock();
+      const policy = { name: "api", capacity: 1, refill: { tokens: 1, everyMs: 1000 } };
+      const limiter = require("sluice").createLimiter({ policy, store: new (require("sluice").MemoryStore)({ clock: clock.now }) });
+      expect([limiter.consume("ann").allowed, limiter.consume("ann").allowed]).toEqual([true, false]);
+      clock.advance(1000);
+      expect(limiter.consume("ann").allowed).toBe(true);
     });`;
   return ["jest-26", "jest-27", "jest-28", "jest-29", "jest-30"].map((name) => ({
     name,
-    how: "`require`",
+    how: "`require`, the store suite",
     run() {
       write("load.test.js", test);
       write("setup.js", /```js\n([^`]*)```/.exec(readFileSync(PAGE, "utf8").split("## Tools")[1])[1]);
@@ -106,14 +118,12 @@ function bundlers() {
     const policy = { name: "api", capacity: 1, refill: { tokens: 1, everyMs: 1000 } };
     let told = ""; try { imported.createLimiter({ policy, windowMs: 1 }) } catch (error) { told = error.message }
     console.log(JSON.stringify({ loaded: all.every((each) => Object.keys(each).length > 0), checks: told.startsWith("Unknown option") }));`;
-  const imports = bundled.map((name, i) => `import * as m${i} from "${name}";\n`).join("");
-  const all = `const all = [${bundled.map((_, i) => `m${i}`).join()}];\n`;
-  const esm = `${imports}import * as imported from "sluice";\n${all}`;
-  const main = {
-    import: `${esm}${use("imported")}`,
-    "import beside require": `${esm}const required = require("sluice");\n${use("required")}`,
-    require: `const all = ${JSON.stringify(bundled)}.length ? [${bundled.map((name) => `require("${name}")`).join()}] : [];
-      const imported = require("sluice");\n${use("imported")}`,
+  const mainOf = (form, names) => {
+    const required = names.map((name) => `require("${name}")`).join();
+    if (form === "require") return `const all = [${required}];\nconst imported = require("sluice");\n${use("imported")}`;
+    const imports = names.map((name, i) => `import * as m${i} from "${name}";\n`).join("");
+    const esm = `${imports}import * as imported from "sluice";\nconst all = [${names.map((_, i) => `m${i}`).join()}];\n`;
+    return form === "import" ? `${esm}${use("imported")}` : `${esm}const required = require("sluice");\n${use("required")}`;
   };
   const webpack = (name, mode) => `require("${MODULES}/${name}")({ mode: "${mode}", target: "node", entry: "./main.js", devtool: false,
     output: { path: __dirname, filename: "out.js", hashFunction: "sha256" }, optimization: { minimize: false } }, (error, stats) => {
@@ -128,7 +138,8 @@ function bundlers() {
     mode: "${mode}", build: { ssr: "main.js", outDir: ".", emptyOutDir: false, rollupOptions: { output: { format: "cjs", entryFileNames: "out.js" } } },
     ssr: { noExternal: true } }));`;
   const metro = () => `const Metro = require("${MODULES}/metro"); (async () => {
-    const config = await Metro.loadConfig({ cwd: __dirname, "max-workers": 1 }, { projectRoot: __dirname, watchFolders: [__dirname, "${MODULES}"],
+    // A packed file has the same date in every build, so its cache would keep an old one.
+    const config = await Metro.loadConfig({ cwd: __dirname, "max-workers": 1, "reset-cache": true }, { projectRoot: __dirname, watchFolders: [__dirname, "${MODULES}"],
       resolver: { useWatchman: false, nodeModulesPaths: ["${MODULES}"], resolverMainFields: ["react-native", "browser", "main"] },
       transformer: { babelTransformerPath: "${MODULES}/metro-react-native-babel-transformer/src/index.js" }, reporter: { update() {} } });
     await Metro.runBuild(config, { entry: "main.js", out: "out.js", dev: false, minify: false }); process.exit(0); })()
@@ -152,7 +163,7 @@ function bundlers() {
     name,
     how: `\`${form}\`, ${mode}`,
     run() {
-      write("main.js", main[form]);
+      write("main.js", mainOf(form, entriesFor(name)));
       rmSync(join(PROJECT, "out.js"), { force: true });
       write("build.cjs", script(name, mode));
       node("build.cjs");

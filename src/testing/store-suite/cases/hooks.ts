@@ -17,7 +17,7 @@ const ALPHABETS: Readonly<Record<string, string>> = {
   braces: "{}{}{}{}ab",
   "quotes and backslashes": "\"'\\%_$`",
   "letters of other scripts": "äßéñ東京語漢字한국",
-  "lone surrogates and NUL": "\ud800\udbff\udc00\0",
+  "lone surrogates and NUL": String.fromCharCode(0xd800, 0xdbff, 0xdc00, 0),
 };
 
 /** Cases that the answers of a store cannot prove. Each needs a number that the factory returns. */
