@@ -83,13 +83,21 @@ class StoreGuard implements Guard {
     return {
       timeoutMs,
       consume,
-      peek: (policy, key, costs) => call([bucketId(policy, key)], () => peekOnce(store, policy, key, costs)),
+      peek: (policy, key, costs) => call([bucketId(policy, key)], store.sync
+        ? () => peekOnce(store, policy, key, costs)
+        : async () => {
+            const sentAt = monotonicClock();
+            const decision = await peekOnce(store, policy, key, costs);
+            serverClock.learn(decision, sentAt);
+            return decision;
+          }),
       call,
       inBackground,
       decideWithout,
       localChargeOf: (decision) => fallback.chargeOf(decision),
       learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
       now: () => serverClock.now(),
+      pastNow: () => serverClock.pastNow(),
     };
   }
 

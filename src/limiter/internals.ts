@@ -133,6 +133,7 @@ export function unguarded(store: SyncStore): GuardedStore {
     localChargeOf: none,
     learnTime: none,
     now: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
+    pastNow: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
   };
 }
 

@@ -29,6 +29,24 @@ async function settleLate(far: RedisStore | PostgresStore, near: RedisStore | Po
   const { at, remaining } = await quick.peek("ann");
   expect(remaining).toBeLessThanOrEqual(at - first.at);
   await quick.reset("ann");
+
+  // A credit of a process that has asked for nothing yet.
+  const fresh = await quick.consume("bob", 1_000);
+  await slow.peek("bob");
+  proxy.silence();
+  const credited = slow.credit("bob", 1_000);
+  let second = await quick.consume("bob", 1_000);
+  while (!second.allowed) {
+    await new Promise((resolve) => setTimeout(resolve, second.retryAfterMs));
+    second = await quick.consume("bob", 1_000);
+  }
+  proxy.speak("late");
+  await credited;
+  const after = await quick.peek("bob");
+  // One round trip may be too much, but never what has refilled in the meantime.
+  expect(after.remaining).toBeLessThanOrEqual(after.at - second.at + 500);
+  expect(second.at - fresh.at).toBeGreaterThanOrEqual(999);
+  await quick.reset("bob");
 }
 
 describeWith("redis", "a settlement that Redis gets late", () => {

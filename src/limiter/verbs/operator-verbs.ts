@@ -4,6 +4,7 @@ import { costAt, sameCosts } from "../../core/limit.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import { LONGEST_BLOCK_MS } from "../../core/records.js";
+import type { Origin } from "../../core/rules.js";
 import { isUnlimited } from "../unlimited.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, Acts, PlainInternals } from "../internals.js";
@@ -50,17 +51,27 @@ export function createOperatorVerbs(
     if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) {
       throw tooMuch();
     }
-    const now = Math.floor(guarded.now()); // NaN while it is unknown
-    const from = sign > 0 || Number.isNaN(now) ? undefined : { since: now };
-    return onBucket(
+    const act = onBucket(
       key,
       options,
       sign < 0,
-      (policy, encoded) => adjust.call(store, policy, encoded, changes, from),
+      (policy, encoded) => adjust.call(store, policy, encoded, changes, sign < 0 ? madeNow() : undefined),
       (done) => {
         if (!done) throw tooMuch();
       },
     );
+    return sign > 0 ? act : () => thenOne(timeIsKnown() ? undefined : guarded.peek(chosen, encodeKey(key as Key), 0), act);
+  }
+
+  /** Whether a credit can state when it is made. Any answer of a server tells its time. */
+  function timeIsKnown(): boolean {
+    return store.peek === undefined || !Number.isNaN(guarded.pastNow());
+  }
+
+  // What has refilled since then is taken off, if the credit comes late.
+  function madeNow(): Origin | undefined {
+    const now = guarded.pastNow();
+    return Number.isNaN(now) ? undefined : { since: Math.floor(now) };
   }
 
   function onBucket<T>(

@@ -32,13 +32,15 @@ export class ScriptCalls {
    * `now` returns the time of a store with a clock, and an empty string for the server's. `handOn` sends a request
    * again.
    */
-  constructor(client: AnyRedisClient, denials: DenyCache, now: () => string, handOn: (request: BatchedRequest) => void) {
+  constructor(
+    client: AnyRedisClient, cluster: boolean, denials: DenyCache, now: () => string, handOn: (request: BatchedRequest) => void,
+  ) {
     this.#client = client;
     this.#denials = denials;
     this.#now = now;
     this.#handOn = handOn;
     this.#lone = new LoneCalls((script, node) => scriptRunner(node ?? client, script));
-    this.marks = sendsAgain(client) ? new CallMarks(keyPrefixOf(client)) : null;
+    this.marks = sendsAgain(client) ? new CallMarks(keyPrefixOf(client), cluster) : null;
     this.#run = scriptRunner(client, scriptWith(""));
   }
 

@@ -66,13 +66,14 @@ export function isCluster(client: AnyRedisClient): boolean {
 }
 
 /**
- * Whether the client may send a call again whose answer was lost. Only node-redis never does, and a client of ioredis
- * for one node that was told not to.
+ * Whether the client may send a call again whose answer was lost. Clients, pools and clusters of node-redis never do,
+ * its Sentinel does. A client of ioredis for one node does not if it was told so.
  */
 export function sendsAgain(client: AnyRedisClient): boolean {
   const { options } = client as { readonly options?: { readonly autoResendUnfulfilledCommands?: unknown } };
   if (isSend(client)) return true;
-  return !isNodeRedis(client) && (isCluster(client) || options?.autoResendUnfulfilledCommands !== false);
+  if (isNodeRedis(client)) return !isCluster(client) && !takesCommands(client);
+  return isCluster(client) || options?.autoResendUnfulfilledCommands !== false;
 }
 
 /** The text that the client puts before every key. The key's slot in a cluster depends on it. */

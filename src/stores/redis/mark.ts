@@ -14,11 +14,13 @@ export const MARK_MS = LATEST_MS + 10_000;
  */
 export class CallMarks {
   readonly #keyPrefix: string;
+  readonly #inSlots: boolean;
   #aheadMs = Number.NaN;
 
-  /** `keyPrefix` is the text that the client puts before every key. */
-  constructor(keyPrefix: string) {
+  /** `keyPrefix` is the text that the client puts before every key. `inSlots` is true for a cluster. */
+  constructor(keyPrefix: string, inSlots: boolean) {
     this.#keyPrefix = keyPrefix;
+    this.#inSlots = inSlots;
   }
 
   /** Whether the server's time is known. */
@@ -38,8 +40,10 @@ export class CallMarks {
   markOf(requests: readonly StoreRequest[]): CallMark | undefined {
     const name = requests.find(({ once }) => once)?.parts[0]?.name;
     if (name === undefined) return undefined;
-    const key = besideKey(this.#keyPrefix + name, `~${crypto.randomUUID()}`).slice(this.#keyPrefix.length);
-    return { key, at: Math.floor(monotonicClock() + this.#aheadMs) };
+    const at = Math.floor(monotonicClock() + this.#aheadMs);
+    const ending = `~${crypto.randomUUID()}`;
+    if (!this.#inSlots) return { key: name + ending, isDeclared: true, at };
+    return { key: besideKey(this.#keyPrefix + name, ending), isDeclared: false, at };
   }
 }
 

@@ -77,6 +77,8 @@ export interface ScriptCall {
 export interface CallMark {
   /** A key that no other call has, in the slot of the first request that must be made once. */
   readonly key: string;
+  /** Whether it is among KEYS. In a cluster it is not: a call with two keys fails while their slot moves. */
+  readonly isDeclared: boolean;
   /** An instant of the server's clock, before the call is sent. */
   readonly at: number;
 }
@@ -115,8 +117,8 @@ export function writeRequests(requests: readonly StoreRequest[], now: string, ma
   args[1] = String(args.length + 1);
   args.push(...runs);
   if (mark !== undefined) {
-    keys.push(mark.key);
-    args[1] += ` ${mark.at}`;
+    args[1] += ` ${mark.at} ${mark.isDeclared ? "" : mark.key}`;
+    if (mark.isDeclared) keys.push(mark.key);
   }
   return { keys, args };
 }

@@ -85,7 +85,7 @@ export class RedisStore implements AsyncStore {
     this.clock = clock ?? "server";
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
     const now = clock === undefined ? () => "" : () => String(readClock(clock));
-    this.#calls = new ScriptCalls(client, this.#denials, now, (request) => this.#router.add(request));
+    this.#calls = new ScriptCalls(client, cluster, this.#denials, now, (request) => this.#router.add(request));
     const keyPrefix = keyPrefixOf(client);
     const isOneSlot = hasHashTag(`${keyPrefix}${prefix}:`);
     this.#prefixOf = spread === undefined ? () => `${prefix}:` : spreadPrefix(`${prefix}:`, spread, keyPrefix);

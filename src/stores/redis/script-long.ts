@@ -1,3 +1,5 @@
+import { LATEST_MS, MARK_MS } from "./mark.js";
+
 /**
  * The part of the script for all other requests: any number of parts and limits, and any stored value. `script.ts`
  * inserts it where a call first needs it, because creating these functions costs more than a simple decision.
@@ -151,7 +153,8 @@ local function judge(part, length, what)
   for j = 1, #limits do
     local limit, tokens, spent = limits[j], part.tokens[j], part.spent[j]
     if what == 'a' then
-      if spent + tokens * limit.q > MOST then fits = false end
+      -- What was done before is told as done.
+      if spent + tokens * limit.q > MOST and not isRepeated then fits = false end
     elseif tokens > limit.capacity or (tokens > 0 and spent > limit.capacity * limit.q - tokens * limit.q) then
       fits = false
     end
@@ -194,11 +197,17 @@ long = function(run, done, length)
   if partsOf ~= run then readRun(run) end
   local what, allFit = ARGV[run], true
   local isOnce = what == 'A'
-  if isOnce then what = 'a' end
+  if isOnce then
+    what = 'a'
+    -- A mark whose slot is moving to another node is not set: the change is made.
+    if isRepeated == nil then
+      isRepeated = serverClock and now - sentAt > ${LATEST_MS}
+        or not get('SET', mark, '', 'NX', 'PX', serverClock and ${MARK_MS} or 3600000)
+    end
+  end
   for i = 1, #parts do
     local part = parts[i]
     read(part, KEYS[done + i])
-    if isOnce and isElsewhere then part.ours = false end
     allFit = judge(part, length, what) and allFit
     length = length + #part.limits
   end

@@ -1,4 +1,3 @@
-import { LATEST_MS, MARK_MS } from "./mark.js";
 import { longWay } from "./script-long.js";
 
 /**
@@ -8,12 +7,13 @@ import { longWay } from "./script-long.js";
  * charged all or none. Lua's numbers are doubles like those of JavaScript, so both give the same results to the last
  * unit.
  *
- * KEYS: the key of each part, in the order of the parts, then the mark of the call if it has one. On a cluster, all are
- * in one slot.
+ * KEYS: the key of each part, in the order of the parts, then the mark of a call if it has one. On a cluster, all are
+ * in one slot, and the mark is not among them: a call with two keys fails while their slot moves to another node.
  *
  * ARGV:
  *   1. the time in ms, or an empty string for the server's clock
- *   2. the index of the first run in ARGV; then for a call with a mark a space and an instant before it was sent
+ *   2. the index of the first run in ARGV; then for a call with a mark a space, an instant before it was sent, a space,
+ *     and the mark's key if it is not among KEYS
  *   then, for each policy in use, its number of limits, and for each limit
  *     its name, its capacity in tokens, units per ms (p), units per token (q)
  *   then, for each run of requests that differ only in their keys
@@ -77,15 +77,11 @@ local reply, length, done = { serverClock and now or ARGV[1] }, 1, 0
 local long = nil
 
 local run, last = tonumber(ARGV[2]), #ARGV
--- Whether this call was made before, or too long ago to know. Whether that cannot be known here.
-local isRepeated, isElsewhere = false, false
+-- The instant and the mark of a call that must be made once. Whether it was made before, or is too old to know.
+local sentAt, mark, isRepeated
 if not run then
-  local first, at = string.match(ARGV[2], '^(%d+) (%S+)$')
-  run = tonumber(first)
-  local mark = get('SET', KEYS[#KEYS], '', 'NX', 'PX', serverClock and ${MARK_MS} or 3600000)
-  isElsewhere = mark and mark.err and string.find(mark.err, 'non local', 1, true)
-  if mark and mark.err and not isElsewhere then return mark end
-  isRepeated = not mark or serverClock and now - at > ${LATEST_MS}
+  local first, at, name = string.match(ARGV[2], '^(%d+) (%S+) (.*)$')
+  run, sentAt, mark = tonumber(first), tonumber(at), name ~= '' and name or KEYS[#KEYS]
 end
 while run < last do
   local what, requests, size = ARGV[run], tonumber(ARGV[run + 1]), tonumber(ARGV[run + 2])

@@ -187,7 +187,7 @@ describeWith("redis-server", "calls to Redis", () => {
     const held: (() => void)[] = [];
     const hold = (reply: Promise<unknown>): Promise<unknown> => new Promise((resolve) => void reply.then((value) => held.push(() => resolve(value))));
     const slow: IoredisLike = {
-      evalsha: (sha, count, ...rest) => (isKnown ? hold(client.evalsha(sha, count, ...rest)) : ((isKnown = true), Promise.reject(new Error("NOSCRIPT")))),
+      evalsha: (sha, count, ...rest) => (isKnown ? hold(client.evalsha(sha, count, ...rest)) : ((isKnown = true), Promise.reject(new Error("NOSCRIPT No matching script.")))),
       eval: (script, count, ...rest) => hold(client.eval(script, count, ...rest)),
     };
     const store = new RedisStore(slow, { clock: () => 0 });

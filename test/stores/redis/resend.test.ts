@@ -2,12 +2,12 @@
 import * as ioredis from "ioredis";
 import * as ioredis6 from "ioredis6";
 import * as iovalkey from "iovalkey";
-import { createClient } from "redis";
+import { createClient, createSentinel } from "redis";
 import * as redis6 from "redis6";
 import { createLimiter, definePolicy, monthly, perDay, whenDone } from "sluice";
 import { RedisStore, type RedisClient, type RedisSend } from "sluice/redis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
+import { startCluster, startRedis, startSentinel, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { startSilentProxy, type SilentProxy } from "../../helpers/silent-proxy.js";
 import { startUpstash, type UpstashRest } from "../../helpers/upstash-rest.js";
@@ -123,6 +123,33 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
       expect(await spentOf(limiter, "ann")).toEqual([9_000, 9_000, 0]);
       client.destroy();
     });
+  });
+
+  test("a debit that is repeated is told as done, also where a second one would be too much", async () => {
+    const client = new ioredis.Redis(proxy.port);
+    const huge = definePolicy({ name: "huge", capacity: 1_000, refill: { tokens: 1, everyMs: 1_000_000_000_000 } });
+    const limiter = createLimiter({ policy: huge, store: new RedisStore(client, { prefix: "debt", timeoutMs: 10_000 }), onStoreError: "unavailable" });
+    await limiter.consume("ann", 1);
+    await limiter.debit("ann", 1); // the script is known
+    proxy.loseAnswer();
+    await limiter.debit("ann", 5_000);
+    const { resetMs } = await limiter.peek("ann");
+    expect(resetMs).toBeGreaterThan(5_001 * 1e12);
+    expect(resetMs).toBeLessThanOrEqual(5_002 * 1e12);
+    client.disconnect();
+  });
+
+  test("through a Sentinel of node-redis, which sends again, too", async () => {
+    const sentinelServer = await startSentinel(server);
+    const sentinel = await createSentinel({ name: "primary", sentinelRootNodes: [{ host: "127.0.0.1", port: sentinelServer.port }] }).on("error", quiet).connect();
+    const watcher = new ioredis.Redis(server.port);
+    const store = new RedisStore(sentinel as unknown as RedisClient, { prefix: "sentinel" });
+    await store.consume(policy, "ann", [5, 5, 1]);
+    await store.adjust(policy, "ann", [-1, -1, 0]);
+    expect((await watcher.keys("sentinel:*")).filter((key) => key.includes("~"))).toHaveLength(1);
+    sentinel.destroy();
+    watcher.disconnect();
+    await sentinelServer.stop();
   });
 
   test("settlements of one call have one mark, beside their keys, for a little over a minute", async () => {
