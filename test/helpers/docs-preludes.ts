@@ -52,6 +52,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres/schema.ts": "declare const pool: import('pg').Pool",
   "src/stores/redis/redis.ts": "import { Redis } from 'ioredis'",
+  "src/stores/redis/client.ts": "import { Redis } from 'ioredis'; const redis = new Redis()",
   "src/stores/lease/lease.ts": "declare const redis: import('sluice/redis').RedisClient",
   "src/stores/shared/store-error.ts": "declare const error: unknown",
   "src/testing/store-suite/store-suite.ts": "import { describe, test } from 'vitest'; declare const MyStore: new (client: object, options: object) => import('sluice').AsyncStore, client: object",

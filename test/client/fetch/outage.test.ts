@@ -52,6 +52,7 @@ function watchedTraffic(): { traffic: Traffic; observed: (TrafficResponse | null
   return {
     observed,
     traffic: {
+      limits: traffic.limits,
       schedule: (...scheduled) => traffic.schedule(...scheduled),
       observe: (call, response, timing) => (observed.push(response), traffic.observe(call, response, timing)),
     },

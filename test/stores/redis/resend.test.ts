@@ -147,7 +147,7 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
     await store.consume(policy, "ann", [5, 5, 1]);
     await store.adjust(policy, "ann", [-1, -1, 0]);
     expect((await watcher.keys("sentinel:*")).filter((key) => key.includes("~"))).toHaveLength(1);
-    sentinel.destroy();
+    await sentinel.destroy();
     watcher.disconnect();
     await sentinelServer.stop();
   });
