@@ -1,6 +1,7 @@
 import { definePolicy, perSecond } from "sluice";
 import { DurableObjectStore, withBuckets, type BucketCall, type BucketNamespace } from "sluice/durable-object";
 import { describe, expect, test } from "vitest";
+import { FakeStorage } from "../../helpers/fake-storage.js";
 
 // The objects themselves need workerd: test/runtimes/workerd runs the store suite there, with `npm run check:runtimes`.
 const policy = definePolicy({ name: "api", capacity: 3, refill: perSecond(1) });
@@ -77,39 +78,6 @@ describe("which object a call goes to", () => {
     expect(calls).toEqual([]);
   });
 });
-
-/** The storage of an object, as far as its buckets use it. The next write fails if `isFull`. */
-class FakeStorage {
-  isFull = false;
-  writes = 0;
-  rows: Map<string, unknown> | null = null;
-  readonly sql = { exec: (statement: string, ...values: readonly unknown[]) => ({ toArray: () => this.#run(statement, values) }) };
-
-  transactionSync<T>(run: () => T): T {
-    const before = this.rows && new Map(this.rows);
-    try {
-      return run();
-    } catch (error) {
-      this.rows = before;
-      throw error;
-    }
-  }
-
-  getAlarm = async () => null;
-  setAlarm = async () => undefined;
-
-  #run(statement: string, [name, records]: readonly unknown[]): readonly unknown[] {
-    if (statement.includes("sqlite_master")) return this.rows === null ? [] : [{ name: "sluice_buckets" }];
-    if (statement.startsWith("CREATE TABLE")) return (this.rows = new Map()), [];
-    if (this.rows === null) throw new Error("no such table: sluice_buckets");
-    if (statement.startsWith("SELECT")) return this.rows.has(String(name)) ? [{ records: this.rows.get(String(name)) }] : [];
-    if (this.isFull) throw new Error("database or disk is full");
-    this.writes += 1;
-    if (statement.startsWith("DELETE")) this.rows.delete(String(name));
-    else this.rows.set(String(name), records);
-    return [];
-  }
-}
 
 test("L4 · with 0 a block leaves the row as it was before it, and writes none for a key without a block", async () => {
   const storage = new FakeStorage();
