@@ -5,14 +5,15 @@
 import { fileURLToPath } from "node:url";
 import { createVitest, type TestModule, type Vite, type Vitest } from "vitest/node";
 import base from "../../vitest.config.js";
+import { Code } from "./code.js";
 import { locate, mutants, readTexts, type Mutant, type Place } from "./mutants.js";
 import { testsOf } from "./numbers.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const asked = process.argv.slice(2);
-const [sources, tests] = [readTexts("src"), readTexts("test", ".test.ts")];
+const [code, tests] = [new Code(readTexts("src")), readTexts("test", ".test.ts")];
 const chosen = mutants.filter(({ item }) => asked.length === 0 || asked.includes(item));
-const places = new Map(chosen.map((mutant) => [mutant, locate(mutant, sources, tests)]));
+const places = new Map(chosen.map((mutant) => [mutant, locate(mutant, code, tests)]));
 
 // Ten times what the slowest takes on a busy machine. A loop that never ends cannot be stopped, only reported.
 const DEADLINE_MS = 120_000;
@@ -93,16 +94,16 @@ async function within<T>(ms: number, running: Promise<T>, { item, replace }: Mut
 const waiting = [...chosen];
 await Promise.all(
   vitests.map(async (vitest) => {
-    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) results.set(mutant, await judge(mutant, vitest));
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      const { item, find, replace } = mutant;
+      const result = await judge(mutant, vitest);
+      results.set(mutant, result);
+      console.log(`${item.padEnd(4)}${result.padEnd(16)}${mutant.in} in ${places.get(mutant)?.file}\n      - ${find}\n      + ${replace}`);
+    }
     await vitest.close();
   }),
 );
 
-for (const mutant of chosen) {
-  const { item, find, replace } = mutant;
-  const { file } = places.get(mutant) as Place;
-  console.log(`${item.padEnd(4)}${(results.get(mutant) ?? "").padEnd(16)}${file}\n      - ${find}\n      + ${replace}`);
-}
 const alive = chosen.filter((mutant) => results.get(mutant) !== "killed");
 console.log(`\n${chosen.length - alive.length} of ${chosen.length} mutants killed${alive.length === 0 ? "" : `; not: ${alive.map(({ item }) => item).join(", ")}`}`);
 process.exit(alive.length === 0 && chosen.length > 0 ? 0 : 1);
