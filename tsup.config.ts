@@ -8,7 +8,8 @@ const entry = Object.fromEntries(
   Object.entries(entries).map(([subpath, source]) => [subpath === "." ? "index" : subpath.slice(2), source]),
 );
 /** What `#diagnostics` in package.json names for ES modules. */
-const diagnostics = { diagnostics: "src/diagnostics/index.ts", "no-diagnostics": "src/diagnostics/none.ts" };
+const diagnostics = { diagnostics: "src/diagnostics/index.ts" };
+const noDiagnostics = { "no-diagnostics": "src/diagnostics/none.ts" };
 // "neutral" keeps the import conditions of Node and browsers out of the output.
 const common: Options = {
   target: "es2022",
@@ -21,9 +22,11 @@ const common: Options = {
   removeNodeProtocol: false, // Deno and Workers know "node:http" and not "http"
 };
 
-// The three run at once, so `npm run clean` empties dist first, not tsup's own `clean`.
+// They run at once, so `npm run clean` empties dist first, not tsup's own `clean`.
 export default defineConfig([
   { ...common, name: "esm", entry: { ...entry, ...diagnostics, command: "src/command/main.ts" }, format: "esm", splitting: true },
+  // A bundle would declare its constants with `var`, and a user's esbuild drops code only for a `const`.
+  { ...common, name: "no-diagnostics", entry: noDiagnostics, format: "esm", bundle: false },
   {
     ...common,
     name: "cjs",

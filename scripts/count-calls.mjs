@@ -17,7 +17,7 @@ import { build } from "esbuild";
 import express from "express";
 
 // Open goals: 65 calls that enter 22 files. The limits are the present numbers. Growth then fails the check.
-const LIMITS = { calls: 82, files: 28 };
+const LIMITS = { calls: 80, files: 27 };
 const WARM_UP = 2_000;
 const REQUESTS = 51;
 

@@ -1,23 +1,43 @@
-/**
- * Checks for misuse at setup. They are imported as `#diagnostics`. Under the condition "production" that name means
- * `none.ts`, so the checks cost no bytes and no time. Warnings of outages and of headers sent too early are elsewhere
- * and always present.
- */
+import { hintAwait } from "./awaited.js";
+import { checkDefaults, checkGateSetup } from "./gate-options.js";
+import { cureForStyle } from "./header-styles.js";
+import { checkLimiterSetup } from "./limiter-options.js";
+import { checkLimiter } from "./limiters.js";
+import { checkNumbers } from "./numbers.js";
+import { checkOverlay } from "./overlays.js";
+import { checkPolicyName } from "./policy-names.js";
+import { hintUnlogged } from "./quotas.js";
+import { createDecisionLog } from "./requests/decision-log.js";
+import { checkCall, cureForCall } from "./requests/frameworks.js";
+import { createGateWatch } from "./requests/gate-watch.js";
+import { checkKeyText } from "./requests/key-text.js";
+import { markHandled, watchHeld } from "./requests/unsettled.js";
+import { checkGuardSetup, checkNoTimeout } from "./stores/guard-options.js";
+import { createStoreHints, hintOneSlot } from "./stores/store-hints.js";
+import { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
+
 export { checkDecision as checkAnswer } from "../port/store.js";
-export { hintAwait } from "./awaited.js";
-export { checkGuardSetup, checkNoTimeout } from "./stores/guard-options.js";
-export { createDecisionLog, type DecisionLog } from "./requests/decision-log.js";
-export { checkLimiter } from "./limiters.js";
-export { checkLimiterSetup } from "./limiter-options.js";
-export { createStoreHints, hintOneSlot, type StoreHints } from "./stores/store-hints.js";
-export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
-export { checkNumbers, type NumberedMember } from "./numbers.js";
-export { checkPolicyName } from "./policy-names.js";
-export { checkOverlay } from "./overlays.js";
-export { hintUnlogged } from "./quotas.js";
-export { markHandled, watchHeld } from "./requests/unsettled.js";
-export { checkCall, cureForCall } from "./requests/frameworks.js";
-export { checkDefaults, checkGateSetup } from "./gate-options.js";
-export { checkKeyText } from "./requests/key-text.js";
-export { cureForStyle } from "./header-styles.js";
-export { createGateWatch, type GateWatch } from "./requests/gate-watch.js";
+export type { NumberedMember } from "./numbers.js";
+export type { DecisionLog } from "./requests/decision-log.js";
+export type { GateWatch } from "./requests/gate-watch.js";
+export type { StoreHints } from "./stores/store-hints.js";
+
+// Checks for misuse at setup, imported as `#diagnostics`. Under the condition "production" that name means `none.ts`,
+// where each of these values is false: Node loads no check, and bundlers drop the code behind `if (limiterChecks)`.
+// There are four, so that a bundle without the condition has the checks of what it uses. Warnings of outages and of
+// headers sent too early are elsewhere and always present.
+
+const ofLimiter = {
+  checkKeyText, checkLimiter, checkLimiterSetup, checkNumbers, checkPolicyName, checkStore, createDecisionLog, hintAwait,
+  markHandled, watchHeld,
+};
+export const limiterChecks: typeof ofLimiter | false = ofLimiter;
+
+const ofGate = { checkCall, checkDefaults, checkGateSetup, checkOverlay, createGateWatch, cureForCall, cureForStyle };
+export const gateChecks: typeof ofGate | false = ofGate;
+
+const ofStore = { checkPostgresSetup, checkRedisSetup, hintOneSlot, hintUnlogged };
+export const storeChecks: typeof ofStore | false = ofStore;
+
+const ofGuard = { checkGuardSetup, checkNoTimeout, createStoreHints };
+export const guardChecks: typeof ofGuard | false = ofGuard;

@@ -88,7 +88,7 @@ abstract class Call<T> implements Deadline, BreakerCall {
     const { breaker, deadlines, warnings } = this.setup;
     if (!deadlines.end(this)) {
       this.late(answer);
-      return warnings.hints.late(this.since, deadlines.stalledAt, breaker.successes);
+      return warnings.hints?.late(this.since, deadlines.stalledAt, breaker.successes);
     }
     breaker.succeeded(this);
     this.answered(answer);

@@ -1,4 +1,4 @@
-import { checkAnswer, checkNoTimeout } from "#diagnostics";
+import { checkAnswer, guardChecks } from "#diagnostics";
 import { ownMembers } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
@@ -74,7 +74,7 @@ class StoreGuard implements Guard {
   }
 
   protect(store: Store, limiter: GuardSetup): GuardedStore {
-    if (store.sync) checkNoTimeout(this.#settings.givenTimeoutMs);
+    if (guardChecks && store.sync) guardChecks.checkNoTimeout(this.#settings.givenTimeoutMs);
     const calls = this.#setupOf(store, limiter);
     this.#add(store, limiter);
     const { serverClock, timeoutMs, decideWithout } = calls;

@@ -1,4 +1,4 @@
-import { checkGuardSetup } from "#diagnostics";
+import { guardChecks } from "#diagnostics";
 import { expected, ownMembers, positiveInteger } from "../core/check.js";
 import type { GuardOptions, GuardSettings } from "../port/guard-options.js";
 
@@ -9,7 +9,7 @@ const MOST_PROCESSES = 1_000_000;
 
 /** Returns the options with their defaults. Throws a TypeError or RangeError that names the wrong option. */
 export function guardSettingsOf(options: GuardOptions): GuardSettings {
-  checkGuardSetup(options, GUARD_OPTIONS);
+  if (guardChecks) guardChecks.checkGuardSetup(options, GUARD_OPTIONS);
   const { timeoutMs: givenTimeoutMs, breaker = {}, sharedBy: givenSharedBy } = ownMembers(options);
   const sharedBy = givenSharedBy === undefined ? 2 : givenSharedBy;
   const timeoutMs = givenTimeoutMs === undefined ? 100 : givenTimeoutMs;

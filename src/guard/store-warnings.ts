@@ -1,4 +1,4 @@
-import { createStoreHints, type StoreHints } from "#diagnostics";
+import { guardChecks, type StoreHints } from "#diagnostics";
 import type { GuardSettings, OnStoreError } from "../port/guard-options.js";
 import { lineOf } from "../warnings/line-of.js";
 import { warn } from "../warnings/warnings.js";
@@ -13,7 +13,7 @@ const DEFAULT_SHARE = ", the default: set it to the number of your processes";
 
 /** Gives the process warnings about one store. */
 export class StoreWarnings {
-  readonly hints: StoreHints;
+  readonly hints: StoreHints | undefined;
   readonly #causeOf: CauseOf;
   readonly #sharedBy: number;
   readonly #isDefaultShare: boolean;
@@ -29,7 +29,7 @@ export class StoreWarnings {
     this.#causeOf = causeOf;
     this.#sharedBy = sharedBy;
     this.#isDefaultShare = isDefaultShare;
-    this.hints = createStoreHints(timeoutMs, () => this.#name);
+    this.hints = guardChecks ? guardChecks.createStoreHints(timeoutMs, () => this.#name) : undefined;
   }
 
   /** Adds a limiter over the store. The first one's policy names the store. */
@@ -40,7 +40,7 @@ export class StoreWarnings {
 
   /** A call failed. Speaks at once if the store has never answered: its circuit opens only after several failures. */
   failed(error: unknown, successes: number): void {
-    if (this.hints.failed(error)) this.#toldAfter ??= successes;
+    if (this.hints?.failed(error)) this.#toldAfter ??= successes;
     else if (successes === 0) this.#tellEarly("has not answered yet", error, successes);
   }
 
@@ -51,7 +51,7 @@ export class StoreWarnings {
 
   /** The store became unavailable with `error`, and no observer listens. */
   unavailable(error: unknown, successes: number): void {
-    if (this.#isTold || this.hints.failed(error)) return;
+    if (this.#isTold || this.hints?.failed(error)) return;
     this.#isTold = true;
     if (this.#toldAfter !== successes) this.#tell("is unavailable", error, successes);
   }
@@ -66,7 +66,7 @@ export class StoreWarnings {
     if (!isUnknown) return this.#say(what, error);
     startTimer(() => {
       withCause(error, this.#causeOf);
-      if (!this.hints.failed(error)) this.#say(what, error);
+      if (!this.hints?.failed(error)) this.#say(what, error);
     }, CAUSE_AFTER_MS);
   }
 

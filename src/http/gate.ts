@@ -1,4 +1,4 @@
-import { createGateWatch } from "#diagnostics";
+import { gateChecks } from "#diagnostics";
 import { expected, wholeNumber } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { internalsOf, type Decider } from "../limiter/internals.js";
@@ -57,7 +57,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   const { requests } = internalsOf(limiter);
   const [first] = limiter.parts as readonly [Decider];
   const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES);
-  const watch = createGateWatch(unidentified, first, reader);
+  const watch = gateChecks ? gateChecks.createGateWatch(unidentified, first, reader) : undefined;
   const verdicts = createVerdicts(options, reader, limiter, writer, watch);
   const charge = createCharge(options, reader, limiter, writer, verdicts);
   const preflights = createPreflights(reader, limiter);

@@ -1,4 +1,4 @@
-import { cureForCall } from "#diagnostics";
+import { gateChecks } from "#diagnostics";
 import { expected } from "../core/check.js";
 
 /**
@@ -6,7 +6,8 @@ import { expected } from "../core/check.js";
  * request would otherwise hang.
  */
 export function misplaced(name: string, what: string, args: readonly unknown[]): TypeError {
-  return new TypeError(expected(name, what, args[0]) + cureForCall(args));
+  const cure = gateChecks ? gateChecks.cureForCall(args) : "";
+  return new TypeError(expected(name, what, args[0]) + cure);
 }
 
 /** Appears in the compile error of a call of {@link rateLimit}. */

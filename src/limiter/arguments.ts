@@ -1,4 +1,4 @@
-import { hintAwait } from "#diagnostics";
+import { limiterChecks } from "#diagnostics";
 import { checkNames, expected, notDefined, show } from "../core/check.js";
 import { parseCost, parseTokens, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/limit.js";
@@ -104,7 +104,7 @@ export function throwOrReject<T>({ sync }: { readonly sync: boolean }, make: () 
   if (sync) return make();
   try {
     const answer = Promise.resolve(make());
-    hintAwait(answer);
+    if (limiterChecks) limiterChecks.hintAwait(answer);
     return answer;
   } catch (error) {
     return Promise.reject(error as Error);

@@ -1,4 +1,4 @@
-import { checkKeyText } from "#diagnostics";
+import { limiterChecks } from "#diagnostics";
 import { costAt, type Costs } from "../core/limit.js";
 import { mapCosts } from "../core/cost.js";
 import { encodeKey, type Key } from "../core/key.js";
@@ -31,7 +31,7 @@ export type Charges = ReadonlyArray<LimiterCharge | null>;
 export function chargeOf(limiter: PlainLimiter, key: Key, asked: ConsumeArgument, isForAll: boolean): LimiterCharge | null {
   const policy = policyOf(asked, limiter);
   const encoded = encodeKey(key);
-  checkKeyText(key, limiter.policy);
+  if (limiterChecks) limiterChecks.checkKeyText(key, limiter.policy);
   if (isUnlimited(policy)) return null;
   const cost = costOf(asked, policy, isForAll ? undefined : limiter.policy);
   // A copy, because the caller may change its key before the charge is made. A gate knows its own UNIDENTIFIED, which

@@ -1,4 +1,4 @@
-import { checkKeyText, checkLimiter, checkLimiterSetup, checkStore, createDecisionLog, watchHeld } from "#diagnostics";
+import { limiterChecks } from "#diagnostics";
 import { ownMembers } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
@@ -30,7 +30,7 @@ import { verbsOf } from "./verbs/verbs.js";
  * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`);
  */
 export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): PlainLimiter<S> {
-  checkLimiterSetup(options, LIMITER_OPTIONS);
+  if (limiterChecks) limiterChecks.checkLimiterSetup(options, LIMITER_OPTIONS);
   const decider = createDecider(options);
   const internals = internalsOf(decider) as PlainInternals;
   Object.assign(internals.acts, createPeek(internals), createOperatorVerbs(internals));
@@ -46,9 +46,9 @@ export function createDecider<S extends Store>(options: LimiterOptions<S>): Deci
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
   const store: Store = own.store === undefined ? defaultStore(policy.dated?.storeOptions(policy)) : own.store;
-  checkStore(store);
+  if (limiterChecks) limiterChecks.checkStore(store);
   const observer = own.observe ?? null;
-  checkLimiter(policy, store);
+  if (limiterChecks) limiterChecks.checkLimiter(policy, store);
   policy.dated?.checkStore(store, policy);
   const setup: GuardSetup = {
     onStoreError: checkOnStoreError(own.onStoreError), policy, observer,
@@ -60,7 +60,7 @@ export function createDecider<S extends Store>(options: LimiterOptions<S>): Deci
   const isShadow = createShadow(shadow);
   const base = {
     sync: store.sync, policy, store, guarded, observer, isShadow, tiers: { wereCharged: false },
-    log: createDecisionLog(),
+    log: limiterChecks ? limiterChecks.createDecisionLog() : null,
   };
   const consume = createConsume(base, shadow !== false, () => limiter);
   const limiter = {
@@ -92,7 +92,7 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => Decider)
     // Most calls name neither a cost nor a policy.
     const policy = asked === undefined ? own : policyOf(asked, base);
     const encoded = encodeKey(key);
-    checkKeyText(key, own);
+    if (limiterChecks) limiterChecks.checkKeyText(key, own);
     if (policy !== own) {
       if (isUnlimited(policy)) return withoutLimit({ store, policy: own });
       tiers.wereCharged = true;
@@ -104,7 +104,7 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => Decider)
       memory === null
         ? guarded.consume(policy as Policy, encoded, cost)
         : markNew(memory.consume(policy as Policy, encoded, cost), memory, encoded);
-    if (!mayShadow) watchHeld(store, policy as Policy, decided);
+    if (limiterChecks && !mayShadow) limiterChecks.watchHeld(store, policy as Policy, decided);
     return listens || mayShadow || log !== null ? finish(key, decided, listens, sentAt) : decided;
   };
 

@@ -1,4 +1,4 @@
-import { watchHeld, type NumberedMember } from "#diagnostics";
+import { limiterChecks, type NumberedMember } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { ConsumeArgument } from "./arguments.js";
@@ -75,7 +75,7 @@ export function askFor({ limiter, policy, encoded, cost, shadow }: LimiterCharge
   if (policy !== limiter.policy) tiers.wereCharged = true;
   const decided = guarded.consume(policy, encoded, cost);
   if (shadow) return thenOne(decided, inShadow);
-  watchHeld(limiter.store, policy, decided);
+  if (limiterChecks) limiterChecks.watchHeld(limiter.store, policy, decided);
   return decided;
 }
 

@@ -1,4 +1,4 @@
-import { cureForStyle } from "#diagnostics";
+import { gateChecks } from "#diagnostics";
 import { hasFewerLeft, readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
 import { expected } from "../../core/check.js";
 import type { Key } from "../../core/key.js";
@@ -145,7 +145,8 @@ function familyOf(style: unknown): HeaderFamily {
   if (style === "draft-11") return draft11Fields;
   if (isHeaderFamily(style)) return style;
   const message = expected("headers", 'a list of "triple", "draft-11" and styles from "sluice/http"', style);
-  throw new (typeof style === "string" ? RangeError : TypeError)(message + cureForStyle(style));
+  const cure = gateChecks ? gateChecks.cureForStyle(style) : "";
+  throw new (typeof style === "string" ? RangeError : TypeError)(message + cure);
 }
 
 /** The spelling of each field's name, by its name in lower case. Fields that are not in it are never exposed. */

@@ -1,4 +1,4 @@
-import { checkGateSetup } from "#diagnostics";
+import { gateChecks } from "#diagnostics";
 import { expected, ownMembers, positiveInteger } from "../../core/check.js";
 import type { Store } from "../../port/store.js";
 import type { Limiter } from "../../limiter/limiter.js";
@@ -26,7 +26,7 @@ export interface CheckedOptions<Request, Rest extends readonly unknown[]>
 export function checkGateOptions<Request, Rest extends readonly unknown[]>(
   given: object, adapter?: string,
 ): CheckedOptions<Request, Rest> {
-  checkGateSetup(given, LIMITER_OPTIONS, adapter);
+  if (gateChecks) gateChecks.checkGateSetup(given, LIMITER_OPTIONS, adapter);
   const options = ownMembers(given) as Omit<CheckedOptions<Request, Rest>, "functionTimeoutMs"> &
     Pick<GateOptions<Request>, "functionTimeoutMs">;
   const { functionTimeoutMs = 5_000, unidentified } = options;

@@ -1,4 +1,4 @@
-import { checkDefaults, checkOverlay } from "#diagnostics";
+import { gateChecks } from "#diagnostics";
 import { ownMembers } from "../../core/check.js";
 import { definePolicy, type PolicyOptions } from "../../core/policy.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
@@ -30,7 +30,7 @@ function storeOptionsFor(policy: unknown): Parameters<typeof defaultStore>[0] {
 
 /** Returns `more` on top of `defaults`. Throws a TypeError for an unknown option. */
 export function addDefaults(defaults: object, more: object): object {
-  checkDefaults(more, LIMITER_OPTIONS);
+  if (gateChecks) gateChecks.checkDefaults(more, LIMITER_OPTIONS);
   return overlayOptions(defaults, more);
 }
 
@@ -44,7 +44,7 @@ export function addDefaults(defaults: object, more: object): object {
 export function overlayOptions(defaults: object, options: object): object {
   const base: Record<string, unknown> = { ...defaults };
   const own = ownMembers(options) as Readonly<Record<string, unknown>>;
-  checkOverlay(defaults, own);
+  if (gateChecks) gateChecks.checkOverlay(defaults, own);
   const given = Object.entries(own).filter(([, value]) => value !== undefined);
   if (own["limiter"] !== undefined) for (const name of LIMITER_OPTIONS) delete base[name];
   else if (own["policy"] !== undefined && typeof own["policy"] !== "function") delete base["limiter"];

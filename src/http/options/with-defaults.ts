@@ -1,4 +1,4 @@
-import { checkCall } from "#diagnostics";
+import { gateChecks } from "#diagnostics";
 import type { Key } from "../../core/key.js";
 import type { ChargeOptions, GivenLimiter, OwnLimiter, SharedOptions } from "./options.js";
 import { addDefaults, overlayOptions } from "./route-options.js";
@@ -29,7 +29,7 @@ export function withDefaults<Make extends (options: never) => unknown>(
   make: Make, defaults: object = {},
 ): Make & { with(more: object): unknown } {
   const over = (...args: readonly [object]): unknown => {
-    checkCall(args);
+    if (gateChecks) gateChecks.checkCall(args);
     return make((Object.keys(defaults).length === 0 ? args[0] : overlayOptions(defaults, Object(args[0]) as object)) as never);
   };
   const own = (more: object): unknown => withDefaults(make, addDefaults(defaults, more));

@@ -1,4 +1,4 @@
-import { createDecisionLog } from "#diagnostics";
+import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../../core/decision.js";
 import { chargedBy, markCharged } from "../../port/charged.js";
 import type { Charges, LimiterCharge } from "../charge.js";
@@ -18,7 +18,7 @@ export interface CombinedCharge {
 
 /** Makes `ask`, `tell` and `giveBack` of a combination. */
 export function createAsk(self: () => LimiterParts): Pick<LimiterParts, "ask" | "tell" | "giveBack"> {
-  const log = createDecisionLog();
+  const log = limiterChecks ? limiterChecks.createDecisionLog() : null;
   return {
     ask(charges) {
       const claims = claimsOf(charges);

@@ -1,4 +1,4 @@
-import { checkAnswer, watchHeld } from "#diagnostics";
+import { checkAnswer, limiterChecks } from "#diagnostics";
 import { expected } from "../../core/check.js";
 import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
@@ -127,7 +127,7 @@ function chargeGroup(claims: readonly Claim[], group: readonly number[]): readon
     if (!isAllowed(decisions)) return decisions;
     return charges.map(({ policy, encoded }, i) => {
       const decision = markCharged(decisions[i] as Decision, store, encoded);
-      watchHeld(store, policy, decision);
+      if (limiterChecks) limiterChecks.watchHeld(store, policy, decision);
       return decision;
     });
   };

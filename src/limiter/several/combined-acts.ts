@@ -1,4 +1,4 @@
-import { checkNumbers } from "#diagnostics";
+import { limiterChecks } from "#diagnostics";
 import { expected } from "../../core/check.js";
 import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
@@ -29,7 +29,7 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
       const actuals = self().spread("actual", present("actual", actual)).map(({ tokens }) => tokens);
       const by = chargedBy(decision) as CombinedCharge | null;
       if (by === null || by.by !== self()) {
-        checkNumbers("actual", members, charges, actuals);
+        if (limiterChecks) limiterChecks.checkNumbers("actual", members, charges, actuals);
         charges.forEach((charge, i) => charge && tokensOf(charge.policy, actuals[i] === undefined ? {} : actuals[i], "actual"));
         return () => false;
       }
@@ -38,7 +38,7 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
       for (const claim of by.claims) {
         if (claim.parts.some((part, i) => own[part]?.encoded !== claim.own[i]?.encoded)) throw otherKey(keys);
       }
-      checkNumbers("actual", members, by.claims, actuals);
+      if (limiterChecks) limiterChecks.checkNumbers("actual", members, by.claims, actuals);
       const settlements = by.claims.map((claim, i) => settlementOf(claim, by.decisions[i] as Decision, actuals));
       // Each part remembers by itself that it was settled. A part whose store was not asked can be settled again.
       return () => startAll(settlements, (done) => done.some(Boolean));
@@ -57,7 +57,9 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
 
   function forEach(keys: unknown, options: unknown, title: string, tokens: unknown, verb: "debit" | "credit"): Act<void> {
     const tokensOfMember = read.tokens(title, present(title, tokens));
-    checkNumbers(title, members, checked(keys, options), self().spread(title, tokens).map((part) => part.tokens));
+    const charges = checked(keys, options);
+    const spread = self().spread(title, tokens).map((part) => part.tokens);
+    if (limiterChecks) limiterChecks.checkNumbers(title, members, charges, spread);
     return onEach(keys, options, (acts, name, key, chosen) => {
       const own = tokensOfMember(name);
       return own === undefined ? doNothing : acts[verb](key, own, chosen);

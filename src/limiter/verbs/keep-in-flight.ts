@@ -1,4 +1,4 @@
-import { markHandled } from "#diagnostics";
+import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../../core/decision.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
@@ -34,7 +34,7 @@ export function keepInFlight(
 
 function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Decision, life: HeldWork["life"]): boolean {
   if (policy.inFlight === undefined || !decision.allowed || chargedBy(decision) === null) return false;
-  markHandled(decision);
+  if (limiterChecks) limiterChecks.markHandled(decision);
   const { guarded } = internalsOf(limiter) as PlainInternals;
   const local = decision.degraded ? guarded.localChargeOf(decision) : null;
   // Nothing was taken if `onStoreError: "allow"` let the call through.

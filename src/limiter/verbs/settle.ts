@@ -1,4 +1,4 @@
-import { markHandled } from "#diagnostics";
+import { limiterChecks } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import { costsOf, exceptInFlight, mapCosts } from "../../core/cost.js";
 import { encodeKey, type Key } from "../../core/key.js";
@@ -41,7 +41,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
       if (chargedBy(decision) !== store) return false;
       // Marked first, because a failure below must not allow a second settlement.
       markCharged(decision, null);
-      markHandled(decision);
+      if (limiterChecks) limiterChecks.markHandled(decision);
       return thenOne(takenFrom(decision, policy as Policy), (from) =>
         decision.degraded
           ? settleLocally(guarded.localChargeOf(decision), from)

@@ -2,7 +2,7 @@
  * A store that keeps buckets in Postgres, shared by all processes that use it.
  * @module sluice/postgres
  */
-import { checkPostgresSetup, hintUnlogged } from "#diagnostics";
+import { storeChecks } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import { isHeldAt, type Decision } from "../../core/decision.js";
@@ -80,7 +80,7 @@ export class PostgresStore implements AsyncStore {
   constructor(client: PostgresClient | PostgresQuery, options: PostgresStoreOptions = {}) {
     const own = ownMembers(options);
     const { table = "sluice", denyCacheMs = 1_000, prepare, clock } = own;
-    checkPostgresSetup(this, client, options);
+    if (storeChecks) storeChecks.checkPostgresSetup(this, client, options);
     this.guard = guard(guardOptionsOf(own), { causeOf: () => notConnected(client) });
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
@@ -200,7 +200,7 @@ export class PostgresStore implements AsyncStore {
   }
 
   async #query(turn: QueueTurn<QueuedDecision>, what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {
-    hintUnlogged(this.#client, this.#table, parts);
+    if (storeChecks) storeChecks.hintUnlogged(this.#client, this.#table, parts);
     const now = this.#readNow();
     const start = this.#denials.startCall();
     const rows = await turn.send(() => this.#statements.rows(this.#statement, writeValues(what, parts, now)));

@@ -2,7 +2,7 @@
  * A store that keeps buckets in Redis or Valkey, shared by all processes that use it.
  * @module sluice/redis
  */
-import { checkRedisSetup } from "#diagnostics";
+import { storeChecks } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
@@ -77,7 +77,7 @@ export class RedisStore implements AsyncStore {
    * client that cannot work: a promise, a pipeline, a client with callbacks.
    */
   constructor(client: RedisClient | RedisSend, options: RedisStoreOptions = {}) {
-    checkRedisSetup(this, client, options);
+    if (storeChecks) storeChecks.checkRedisSetup(this, client, options);
     const own = ownMembers(options);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
     this.guard = guard(guardOptionsOf(own), { start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client) });

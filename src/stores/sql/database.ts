@@ -1,4 +1,4 @@
-import { checkNoTimeout } from "#diagnostics";
+import { guardChecks } from "#diagnostics";
 import { checkClock, checkOptions, expected } from "../../core/check.js";
 import type { Clock } from "../../core/clock.js";
 import { GUARD_OPTIONS } from "../../guard/options.js";
@@ -97,7 +97,7 @@ export function checkDatabase<Tx>(database: AnySqlDatabase<Tx>): AnySqlDatabase<
   const { sync, clock } = given;
   if (sync !== undefined && typeof sync !== "boolean") throw new TypeError(expected("sync", "true or false", sync));
   if (clock !== undefined && clock !== "server") checkClock(clock);
-  if (sync === true) checkNoTimeout(given.timeoutMs);
+  if (guardChecks && sync === true) guardChecks.checkNoTimeout(given.timeoutMs);
   for (const name of REQUIRED) {
     if (typeof given[name] !== "function") throw new TypeError(expected(name, "a function", given[name]));
   }

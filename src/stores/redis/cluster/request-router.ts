@@ -1,4 +1,4 @@
-import { hintOneSlot } from "#diagnostics";
+import { storeChecks } from "#diagnostics";
 import { StoreError } from "../../shared/store-error.js";
 import { Batcher, HANDED_ON } from "../batch.js";
 import { scriptRunner, type AnyRedisClient, type RunScript } from "../client.js";
@@ -181,7 +181,7 @@ export class RequestRouter {
   #goBySlot(reason: string): void {
     if (this.#findNode === null) return;
     this.#findNode = null;
-    hintOneSlot(reason);
+    if (storeChecks) storeChecks.hintOneSlot(reason);
   }
 }
 
