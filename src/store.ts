@@ -11,7 +11,7 @@ export { type Decision } from "./core/decision.js";
 export { type GuardOptions } from "./port/guard-options.js";
 export { type Limit } from "./core/limit.js";
 export { type Policy } from "./core/policy.js";
-export { type Move, type Origin } from "./core/rules.js";
+export { type Move, type Origin } from "./core/model.js";
 export {
   adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords, type Records, type RecordsDecision,
 } from "./core/records.js";

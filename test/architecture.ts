@@ -7,9 +7,7 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
   port: ["core", "platform"], // what a store is, what its guard is told, and what charged a decision
   platform: [], // one file: the globals that a platform may lack, and the flag of law L15
-  dated: ["core"], // one file: what quotas and limits in flight do together
-  "in-flight": ["core", "platform", "dated", "warnings"], // limits whose tokens return. Loaded by those who import `whenDone`
-  calendar: ["core", "dated"], // quotas: the periods of days, weeks and months. Loaded by those who import `daily`, `weekly` or `monthly`
+  limits: ["core", "platform", "port", "stores/memory", "warnings"], // quotas and limits in flight. Loaded by those who import `daily`, `monthly`, `whenDone` …
   guard: ["core", "port", "platform", "warnings", "diagnostics"],
   "stores/shared": ["core", "port", "platform"],
   "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
@@ -18,7 +16,7 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "stores/sql": ["core", "port", "guard", "stores/shared", "diagnostics"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   "stores/lease": ["core", "port", "platform", "guard"], // wraps any shared store, by its port alone
-  "stores/durable-object": ["core", "calendar", "in-flight", "port", "guard", "stores/shared"],
+  "stores/durable-object": ["core", "limits", "port", "guard", "stores/shared"],
   warnings: ["core", "platform"],
   diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
   limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
@@ -37,8 +35,8 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   client: ["core", "http/retry-after", "client/reading", "client/vendors", "client/fetch"],
   "command/chart": [], // a drawing of numbers. The live page and the site bundle it
   command: ["core", "http/address", "command/chart"], // `npx sluice`. Nothing imports it, and it runs on Node alone
-  testing: ["core", "calendar", "in-flight", "port", "guard", "http", "limiter", "stores/memory"],
-  index: ["core", "calendar", "in-flight", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "http/address", "warnings"],
+  testing: ["core", "limits", "port", "guard", "http", "limiter", "stores/memory"],
+  index: ["core", "limits", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "http/address", "warnings"],
   store: ["core", "port", "guard", "stores/shared", "stores/cas", "stores/sql"],
 };
 

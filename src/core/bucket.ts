@@ -1,26 +1,13 @@
 import { notDefined } from "./check.js";
-import type { Limit } from "./limit.js";
-import { ALL_UNITS } from "./rules.js";
+import type { Bucket, Instant, Kind, Limit, Move } from "./model.js";
 
-/**
- * The record of one token bucket: the units that were spent and have not refilled yet.
- *
- * A full bucket, a bucket with nothing spent and a missing record are the same state (law L4). Amounts are whole units:
- * a token is `unitsPerToken` units and each millisecond refills `unitsPerMs`. The record keeps both numbers, because a
- * policy's numbers can change (law L14).
- */
-export interface Bucket {
-  /** Units spent and not refilled at `at`. */
-  spent: number;
-  /** The instant of `spent`, in whole milliseconds of the store's clock. */
-  at: number;
-  /** `p` of the limit that wrote the record. */
-  unitsPerMs: number;
-  /** `q` of the limit that wrote the record. */
-  unitsPerToken: number;
-  /** Only for a limit in flight: date, tokens, date, tokens and so on, earliest first. `spent` sums up the tokens. */
-  dates?: readonly number[] | undefined;
-}
+export type { Bucket } from "./model.js";
+
+/** All tokens in one millisecond: `p` of a record whose tokens come back together, after their date. */
+export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
+
+/** A rate: its tokens come back evenly from the instant at which they are taken. */
+export const RATE: Kind = { dateOf: (now) => now, joins: true, backTo: () => undefined, retryMs: Infinity, prefix: "" };
 
 /**
  * A full bucket of `limit`: the state of a key without a record.
@@ -29,7 +16,7 @@ export interface Bucket {
  */
 export function fullBucket(limit: Limit): Bucket {
   if (limit.unitsPerMs === undefined) throw notDefined(limit);
-  return { spent: 0, at: 0, unitsPerMs: limit.unitsPerMs, unitsPerToken: limit.unitsPerToken };
+  return { spent: 0, at: 0, unitsPerMs: limit.unitsPerMs, unitsPerToken: limit.unitsPerToken, dates: undefined };
 }
 
 /**
@@ -39,44 +26,130 @@ export function fullBucket(limit: Limit): Bucket {
  */
 export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
   if (bucket.spent === 0) return 0;
-  if (limit.rule?.inFlight) return limit.rule.spentAt(bucket, now);
+  if (bucket.dates !== undefined) return unitsAfter(bucket.dates, now);
   const refilled = bucket.unitsPerMs * Math.max(0, now - bucket.at);
   const spent = Math.max(0, bucket.spent - refilled);
   return bucket.unitsPerToken === limit.unitsPerToken ? spent : convert(spent, bucket.unitsPerToken, limit.unitsPerToken);
 }
 
 /**
- * Milliseconds in which nothing refills: until the date of a quota, after `taken` more units, or until a clock that
- * stepped back has caught up. Tokens that a rate takes over from a quota refill from now on.
+ * The instant from which what a joined record has spent comes back: `now`, the date of a quota, or the instant at which
+ * a clock that stepped back has caught up. What another kind wrote, and what is impossible, has no instant of its own:
+ * it is dated like tokens that are taken now.
  */
-export function lagAt(bucket: Bucket, limit: Limit, now: number, taken = 0): number {
-  if (limit.rule !== undefined) return limit.rule.lagAt(bucket, now, taken);
-  if (bucket.at <= now || bucket.spent === 0 || (bucket.unitsPerMs === ALL_UNITS && limit.unitsPerMs < ALL_UNITS)) return 0;
-  return isImpossible(bucket, limit, now) ? 0 : bucket.at - now;
+export function backFrom(bucket: Bucket, limit: Limit, now: number): number {
+  if (bucket.spent === 0) return now;
+  return hasOwnDate(bucket, limit, now) ? Math.max(bucket.at, now) : limit.kind.dateOf(now);
 }
 
-/** Milliseconds until `cost` tokens fit beside `spent` units: 0 when they fit now. `cost` is at most the capacity. */
-export function waitFor(cost: number, spent: number, limit: Limit): number {
-  const over = spent - (limit.size - cost * limit.unitsPerToken);
-  return over <= 0 ? 0 : Math.ceil(over / limit.unitsPerMs);
+function hasOwnDate(bucket: Bucket, limit: Limit, now: number): boolean {
+  const isSameKind = (bucket.unitsPerMs < ALL_UNITS) === (limit.unitsPerMs < ALL_UNITS);
+  return isSameKind && !isImpossible(bucket, limit, now);
 }
 
-/** `units`, or if they are given back to a rate, those of them that did not refill in the last `lateMs`. */
-export function stillSpent(units: number, { rule, unitsPerMs }: Limit, lateMs: number): number {
-  return units < 0 && lateMs > 0 && rule === undefined ? Math.min(0, units + unitsPerMs * lateMs) : units;
+/** Units that are missing for `tokens` beside `spent` units: 0 when they fit. */
+export function unitsOver(limit: Limit, tokens: number, spent: number): number {
+  return Math.max(0, spent - (limit.size - tokens * limit.unitsPerToken));
 }
 
 /**
- * Brings the record to `now` and to the numbers of `limit`, then spends `units`. Negative `units` are given back, to
- * the period of the decision made at `from`.
+ * Milliseconds from `now` until `units` have come back: those of one amount from the instant `from` on, or those of a
+ * list of dates one after another.
  */
-export function charge(bucket: Bucket, limit: Limit, now: number, units: number, from?: number): void {
-  const change = limit.rule?.unitsFor(bucket, now, units, from) ?? units;
+export function msUntil(units: number, limit: Limit, from: number | readonly number[], now: number): number {
+  if (typeof from === "number") return from - now + Math.ceil(units / limit.unitsPerMs);
+  let date = now - 1;
+  for (let i = 0, left = units; left > 0 && i < from.length; i += 2) {
+    date = from[i] as number;
+    left -= from[i + 1] as number;
+  }
+  return date + 1 - now;
+}
+
+/** `units`, or if they are given back to a rate, those of them that did not refill in the last `lateMs`. */
+export function stillSpent(units: number, { refill, unitsPerMs }: Limit, lateMs: number): number {
+  return units < 0 && lateMs > 0 && refill !== undefined ? Math.min(0, units + unitsPerMs * lateMs) : units;
+}
+
+/**
+ * Brings the record to `now` and to the numbers of `limit`, then spends `units`. Negative `units` are given back: those
+ * that were taken at `from` to their own date only.
+ */
+export function charge(bucket: Bucket, limit: Limit, now: number, units: number, from?: Instant): void {
+  const { kind } = limit;
+  const date = units > 0 ? kind.dateOf(now) : kind.backTo(from);
+  if (!kind.joins) {
+    const dates = datesAt(bucket, limit, now);
+    return setDates(bucket, limit, typeof date === "number" ? withUnits(dates, date, units) : dates);
+  }
   const spent = spentAt(bucket, limit, now);
-  bucket.at = now + lagAt(bucket, limit, now, change);
-  bucket.spent = Math.max(0, spent + change);
+  const isElsewhere = units < 0 && date !== undefined && (bucket.at !== date || !hasOwnDate(bucket, limit, now));
+  const at = backFrom(bucket, limit, now);
+  setBucket(bucket, limit, Math.max(0, isElsewhere ? spent : spent + units), units > 0 ? Math.max(at, date as number) : at);
+}
+
+/** `p` and `q` of the arithmetic. */
+type Numbers = Pick<Limit, "unitsPerMs" | "unitsPerToken">;
+
+/** Writes a joined record in the numbers of `limit`. */
+export function setBucket(bucket: Bucket, limit: Numbers, spent: number, at: number): void {
+  bucket.spent = spent;
+  bucket.at = at;
   bucket.unitsPerMs = limit.unitsPerMs;
   bucket.unitsPerToken = limit.unitsPerToken;
+}
+
+/** Writes the record of a limit in flight. */
+export function setDates(bucket: Bucket, limit: Numbers, dates: readonly number[]): void {
+  setBucket(bucket, limit, unitsAfter(dates, -Infinity), dates.at(-2) ?? 0);
+  bucket.dates = dates;
+}
+
+/** Moves tokens in flight to a later date. Those that are not at the date of `from` stay where they are. */
+export function moveDates(bucket: Bucket, limit: Limit, now: number, tokens: number, { from, to }: Move): void {
+  const dates = datesAt(bucket, limit, now);
+  const [old, later] = [limit.kind.dateOf(from), limit.kind.dateOf(to)];
+  const there = dates.findIndex((date, i) => i % 2 === 0 && date === old);
+  const moved = later < now || there < 0 ? 0 : Math.min(tokens, dates[there + 1] as number);
+  setDates(bucket, limit, withUnits(withUnits(dates, old, -moved), later, moved));
+}
+
+/**
+ * The dates of a record in flight that are not over at `now`. Those that are too far ahead become the date of tokens
+ * that are taken now: waiting for them would take too long (law L6).
+ */
+export function datesAt({ dates = [] }: Bucket, { kind, fullMs }: Limit, now: number): readonly number[] {
+  const first = dates.findIndex((date, i) => i % 2 === 0 && date >= now);
+  if (first < 0) return [];
+  const current = dates.slice(first);
+  if ((current.at(-2) as number) - now <= fullMs) return current;
+  let possible: readonly number[] = [];
+  for (let i = 0; i < current.length; i += 2) {
+    const date = current[i] as number;
+    possible = withUnits(possible, date - now > fullMs ? kind.dateOf(now) : date, current[i + 1] as number);
+  }
+  return possible;
+}
+
+/** Returns the dates with `units` added at `date`. A number below 0 removes units, at most those that are there. */
+export function withUnits(dates: readonly number[], date: number, units: number): readonly number[] {
+  const list = dates.slice();
+  let place = 0;
+  while (place < list.length && (list[place] as number) < date) place += 2;
+  if (list[place] !== date) {
+    if (units > 0) list.splice(place, 0, date, units);
+    return list;
+  }
+  const sum = (list[place + 1] as number) + units;
+  if (sum > 0) list[place + 1] = sum;
+  else list.splice(place, 2);
+  return list;
+}
+
+function unitsAfter(dates: readonly number[], now: number): number {
+  let sum = 0;
+  for (let i = 0; i < dates.length; i += 2) if ((dates[i] as number) >= now) sum += dates[i + 1] as number;
+  return sum;
 }
 
 /**

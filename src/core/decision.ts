@@ -1,68 +1,10 @@
-import { charge, isStale, lagAt, spentAt, stillSpent, waitFor, type Bucket } from "./bucket.js";
-import { costAt, type Costs, type Limit } from "./limit.js";
-import type { Policy } from "./policy.js";
-import { sinceAt, takenAt, type Move, type Origin } from "./rules.js";
+import {
+  backFrom, charge, datesAt, isStale, moveDates, msUntil, setBucket, setDates, spentAt, stillSpent, unitsOver, withUnits,
+} from "./bucket.js";
+import { costAt } from "./limit.js";
+import type { Bucket, Costs, Decision, Instant, Limit, Move, Origin, Policy, Reading } from "./model.js";
 
-/** The state of one limit after a decision. The numbers here are of a bucket of 10 tokens that refills 2 per second. */
-export interface Reading {
-  /** The limit's name. */
-  readonly limit: string;
-  /** Whole tokens of this limit that were asked for: 1. */
-  readonly cost: number;
-  /** Whole tokens that the bucket can hold: 10. */
-  readonly capacity: number;
-  /** Whole tokens left after this decision: 7 after three calls. */
-  readonly remaining: number;
-  /** Milliseconds until this cost fits: 500 for one token of an empty bucket. 0 when it fits, Infinity when never. */
-  readonly retryAfterMs: number;
-  /** Milliseconds until one more whole token: at most 500. 0 when full. */
-  readonly nextTokenMs: number;
-  /** Milliseconds until full: 1500 after three calls. 0 when full. */
-  readonly resetMs: number;
-  /** True for a limit in flight. Its `retryAfterMs` then says when to ask again. Absent for a rate or a quota. */
-  readonly inFlight?: true;
-}
-
-/** The properties of every decision, allowed or refused. It is plain data and never changes afterwards. */
-export interface DecisionFacts extends Reading {
-  /** The policy's name. */
-  readonly policy: string;
-  /**
-   * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own
-   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest requests of this
-   * cost left.
-   */
-  readonly limits: readonly Reading[] | null;
-  /** When it was decided, in milliseconds of the store's clock. A refund uses it to omit what has refilled since. */
-  readonly at: number;
-  /** True when the store failed and the fallback answered. The numbers then do not describe the shared bucket. */
-  readonly degraded: boolean;
-  /** The store's error. Only on a degraded decision. */
-  readonly error?: unknown;
-}
-
-/** The cost fits: `consume` took the tokens. */
-export interface Allowed extends DecisionFacts {
-  readonly allowed: true;
-  readonly reason: null;
-  /** The refusal that a limiter with `shadow: true` did not enforce. No tokens were taken. */
-  readonly shadow?: Refused;
-}
-
-/** The cost does not fit, or the store is unavailable. No tokens were taken. */
-export interface Refused extends DecisionFacts {
-  readonly allowed: false;
-  /**
-   * `"limited"`: wait `retryAfterMs`. `"cost_above_capacity"`: the cost can never fit. `"store_unavailable"`: the store
-   * failed and the caller's bucket is unknown. Answer with 503 instead of 429.
-   */
-  readonly reason: "limited" | "cost_above_capacity" | "store_unavailable";
-  /** True while a block of the key lasts, at any cost. Absent otherwise. */
-  readonly blocked?: true;
-}
-
-/** The answer to `consume` and `peek`: {@link Allowed} or {@link Refused}. `allowed` and `reason` tell which. */
-export type Decision = Allowed | Refused;
+export type { Allowed, Decision, DecisionFacts, Reading, Refused } from "./model.js";
 
 /**
  * Decides, and takes the tokens from every bucket or from none (law L10). Every store follows this arithmetic; stores
@@ -74,7 +16,6 @@ export type Decision = Allowed | Refused;
 export function consume(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number): Decision {
   const decision = decide(buckets, policy, costs, now, true);
   if (!decision.allowed) convertStale(buckets, policy, now);
-  else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);
   return decision;
 }
 
@@ -100,27 +41,36 @@ export function adjust(
   for (let i = 0; i < buckets.length; i++) {
     const limit = policy.limits[i] as Limit;
     const units = stillSpent(costAt(changes, i) * limit.unitsPerToken, limit, now - (sinceAt(from, i) ?? now));
-    charge(buckets[i] as Bucket, limit, now, units, takenAt(limit, from));
+    charge(buckets[i] as Bucket, limit, now, units, from);
   }
   return true;
 }
 
+/** The instant since which a limit that is a rate refills what is given back. */
+export function sinceAt(from: Instant, position: number): number | undefined {
+  const since = typeof from === "object" ? from.since : undefined;
+  return typeof since === "object" ? since[position] : since;
+}
+
 /** Moves `tokens` in flight to a later date, and brings other records to now. Returns false when their date is over. */
 export function renewHeld(buckets: readonly Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): boolean {
-  policy.limits.forEach(({ rule }, i) => {
-    if (rule?.inFlight) rule.renew(buckets[i] as Bucket, now, costAt(tokens, i), move);
-    else chargeAt(buckets, policy, i, 0, now);
+  policy.limits.forEach((limit, i) => {
+    const bucket = buckets[i] as Bucket;
+    if (limit.kind.joins) charge(bucket, limit, now, 0);
+    else moveDates(bucket, limit, now, costAt(tokens, i), move);
   });
   return isHeldAt(policy, move.from, now);
 }
 
 /** Whether tokens in flight that were taken or renewed at `from` have not come back by themselves at `now`. */
-export const isHeldAt = ({ inFlight }: Policy, from: number, now: number): boolean => (inFlight?.dateOf(from) ?? now) >= now;
+export const isHeldAt = ({ inFlight }: Policy, from: number, now: number): boolean =>
+  (inFlight?.kind.dateOf(from) ?? now) >= now;
 
 /** Brings the records that were counted in old numbers to those of `policy` (law L14), and impossible ones to now. */
 export function convertStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
   for (let i = 0; i < buckets.length; i++) {
-    if (isStale(buckets[i] as Bucket, policy.limits[i] as Limit, now)) chargeAt(buckets, policy, i, 0, now);
+    const [bucket, limit] = [buckets[i] as Bucket, policy.limits[i] as Limit];
+    if (isStale(bucket, limit, now)) charge(bucket, limit, now, 0);
   }
 }
 
@@ -150,11 +100,6 @@ export function readings(decision: Decision): readonly Reading[] {
   return decision.limits ?? [decision];
 }
 
-function chargeAt(buckets: readonly Bucket[], policy: Policy, i: number, tokens: number, now: number): void {
-  const limit = policy.limits[i] as Limit;
-  charge(buckets[i] as Bucket, limit, now, tokens * limit.unitsPerToken);
-}
-
 function decide(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, take: boolean): Decision {
   if (policy.limits.length > 1) return decideSeveral(buckets, policy, costs, now, take);
   const decision = answer(buckets[0] as Bucket, policy.limits[0] as Limit, costAt(costs, 0), now, take);
@@ -167,7 +112,7 @@ function decideSeveral(buckets: readonly Bucket[], policy: Policy, costs: Costs,
   let taken = take;
   for (let i = 0; taken && i < buckets.length; i++) {
     const limit = policy.limits[i] as Limit;
-    taken = waitOf(limit, costAt(costs, i), spentAt(buckets[i] as Bucket, limit, now)) === 0;
+    taken = missingOf(limit, costAt(costs, i), spentAt(buckets[i] as Bucket, limit, now)) === 0;
   }
   let binding = answer(buckets[0] as Bucket, policy.limits[0] as Limit, costAt(costs, 0), now, taken);
   const limits = [readingOf(binding)];
@@ -183,40 +128,53 @@ function decideSeveral(buckets: readonly Bucket[], policy: Policy, costs: Costs,
 }
 
 /** A decision that is being made. */
-type Draft = Decision & { policy: string; limits: Decision["limits"] };
+type Draft = Decision & { policy: string; limits: Decision["limits"]; inFlight?: true };
 
-// A cost of 0 takes nothing. It fits even when more is spent than a new, smaller capacity holds (laws L9, L14).
-function waitOf(limit: Limit, cost: number, spent: number): number {
+// Units that are missing for the cost: 0 when it fits now, Infinity when it never does. A cost of 0 takes nothing. It
+// fits even when more is spent than a new, smaller capacity holds (laws L9, L14).
+function missingOf(limit: Limit, cost: number, spent: number): number {
   if (cost === 0) return 0;
-  return cost > limit.capacity ? Infinity : waitFor(cost, spent, limit);
+  return cost > limit.capacity ? Infinity : unitsOver(limit, cost, spent);
 }
 
 /**
  * The decision as if `limit` were the only one, without the policy's name. With `take` it takes the cost if it fits.
  */
 function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: boolean): Draft {
+  const { kind, size, unitsPerToken } = limit;
   const before = spentAt(bucket, limit, now);
-  const wait = waitOf(limit, cost, before);
-  const spent = take && wait === 0 ? before + cost * limit.unitsPerToken : before;
-  const lag = spent === 0 ? 0 : lagAt(bucket, limit, now, spent - before);
-  const remaining = Math.max(0, Math.floor((limit.size - spent) / limit.unitsPerToken));
+  const over = missingOf(limit, cost, before);
+  const takes = take && over === 0;
+  const taken = takes ? cost * unitsPerToken : 0;
+  const spent = before + taken;
+  let from: number | readonly number[];
+  if (kind.joins) {
+    from = before === 0 ? now : backFrom(bucket, limit, now);
+    if (taken > 0) from = Math.max(from, kind.dateOf(now));
+    if (takes) setBucket(bucket, limit, spent, from);
+  } else {
+    from = datesAt(bucket, limit, now);
+    if (taken > 0) from = withUnits(from, kind.dateOf(now), taken);
+    if (takes) setDates(bucket, limit, from);
+  }
+  const remaining = Math.max(0, Math.floor((size - spent) / unitsPerToken));
   // One literal, so that all decisions have one shape. The compiler cannot see that `allowed` and `reason` agree.
   const decision = {
-    allowed: wait === 0,
-    reason: wait === 0 ? null : wait === Infinity ? "cost_above_capacity" : "limited",
+    allowed: over === 0,
+    reason: over === 0 ? null : over === Infinity ? "cost_above_capacity" : "limited",
     policy: "",
     limit: limit.name,
     cost,
     capacity: limit.capacity,
     remaining,
-    retryAfterMs: wait === 0 ? 0 : wait + lag,
-    nextTokenMs: spent === 0 ? 0 : waitFor(remaining + 1, spent, limit) + lag,
-    resetMs: Math.ceil(spent / limit.unitsPerMs) + lag,
+    retryAfterMs: over === 0 || over === Infinity ? over : Math.min(kind.retryMs, msUntil(over, limit, from, now)),
+    nextTokenMs: spent === 0 ? 0 : msUntil(unitsOver(limit, remaining + 1, spent), limit, from, now),
+    resetMs: spent === 0 ? 0 : msUntil(spent, limit, from, now),
     limits: null,
     at: now,
     degraded: false,
   } as Draft;
-  if (limit.rule?.inFlight) limit.rule.setWaits(decision, bucket, limit, spent - before);
+  if (!kind.joins) decision.inFlight = true;
   return decision;
 }
 

@@ -1,13 +1,8 @@
 import { checkName, checkOptions, expected, ownMembers, positiveInteger, show, wholeNumber } from "./check.js";
-import type { InFlightRule, LimitRule, QuotaRule, Renewal, Returns, RuleFacts } from "./rules.js";
+import { ALL_UNITS, RATE } from "./bucket.js";
+import type { Costs, Limit, Refill, Renewal, Returns } from "./model.js";
 
-/** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
-export interface Refill {
-  /** Whole tokens, at least 1. */
-  readonly tokens: number;
-  /** Whole milliseconds, at least 1. */
-  readonly everyMs: number;
-}
+export type { CheckedNumbers, Costs, InFlight, Limit, Quota, Rate, Refill } from "./model.js";
 
 /** The numbers of one limit, as a user writes them: a rate with `refill`, a quota with `renews`, or `returns`. */
 export type LimitOptions = RateOptions | QuotaOptions | InFlightOptions;
@@ -52,63 +47,6 @@ export interface LimitNumbers {
 }
 
 /**
- * A checked limit, reduced to whole units so that no rate is ever rounded.
- *
- * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms. A copy holds
- * what the user wrote: it lacks these and the other computed numbers.
- */
-export type Limit = Rate | Quota | InFlight;
-
-/** A checked rate. */
-export interface Rate extends CheckedNumbers {
-  /** The sustained rate, as the user wrote it. */
-  readonly refill: Refill;
-  readonly renews?: undefined;
-  readonly returns?: undefined;
-  readonly rule?: undefined;
-}
-
-/** A checked quota: all of its units come back in the millisecond after a date. */
-export interface Quota extends CheckedNumbers {
-  /** When the quota starts again, as the user wrote it. */
-  readonly renews: Renewal;
-  readonly refill?: undefined;
-  readonly returns?: undefined;
-  /** @internal The arithmetic of its dates. */
-  readonly rule: QuotaRule;
-}
-
-/** A checked limit in flight: its tokens come back one by one, at the latest at their dates. */
-export interface InFlight extends CheckedNumbers {
-  /** When the tokens come back, as the user wrote it. */
-  readonly returns: Returns;
-  readonly refill?: undefined;
-  readonly renews?: undefined;
-  /** @internal The arithmetic of its dates. */
-  readonly rule: InFlightRule;
-}
-
-/** The numbers of a checked limit. */
-export interface CheckedNumbers extends Partial<Omit<RuleFacts, "fullMs">> {
-  /** Unique within its policy. */
-  readonly name: string;
-  /** Whole tokens that the bucket can hold. */
-  readonly capacity: number;
-  /** Whole tokens that a request costs unless it says otherwise. */
-  readonly cost: number;
-  /** What the tokens count, as the user wrote it. Absent for requests. */
-  readonly unit?: string;
-  /** `p` of the arithmetic: units that refill each millisecond. 2^53 - 1 for a quota. */
-  readonly unitsPerMs: number;
-  /** `q` of the arithmetic: units in one token. 1 for a quota. */
-  readonly unitsPerToken: number;
-  /** `capacity * unitsPerToken`: the bucket's size in units, at most 2^53 - 1. */
-  readonly size: number;
-  /** Milliseconds from empty to full, rounded up. The longest period of a quota. */
-  readonly fullMs: number;
-}
-
-/**
  * Refills `tokens` (a whole number) every second, evenly. For half a token, write `{ tokens: 1, everyMs: 2000 }`.
  * @example
  * const limit = { capacity: 30, refill: perSecond(5) };
@@ -140,11 +78,11 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const own = ownMembers(options);
   const field = own.returns === undefined ? "renews" : "returns";
   const written = own[field];
-  const rule = written?.rule as LimitRule | undefined;
+  const dating = written?.dating;
   const capacity = positiveInteger("capacity", own.capacity);
   const given = (["refill", "renews", "returns"] as const).filter((each) => own[each] !== undefined);
   if (given.length > 1) throw new TypeError(`Expected only one of \`${given.join("` and `")}\`, got ${given.length}`);
-  if (written !== undefined && rule?.field !== field) {
+  if (written !== undefined && dating?.field !== field) {
     const { every, name: made } = Object(written) as { readonly every?: string; readonly name?: string };
     const [, day, week] = /^"?(?:(da)|(week))/.exec(every ?? made ?? show(written)) ?? [];
     const maker = field === "returns" ? "whenDone" : day ? "daily" : week ? "weekly" : "monthly";
@@ -152,7 +90,7 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     throw new TypeError(expected(field, `made by ${maker}()`, written) + copy);
   }
   const refill =
-    rule ??
+    dating ? { tokens: ALL_UNITS, everyMs: 1 } :
     checkOptions(
       own.refill as Refill, ["tokens", "everyMs"],
       typeof own.refill === "function" ? `called, as in perMinute(${capacity})` : REFILL_TEXT, explainRefill, "refill",
@@ -177,8 +115,9 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
   }
   const unit = own.unit === undefined ? {} : { unit: checkName("unit", own.unit) };
-  const kept = { name, capacity, [rule ? field : "refill"]: written ?? Object.freeze({ tokens, everyMs }), ...unit };
-  const computed = { rule, unitsPerMs, unitsPerToken, size, fullMs: Math.ceil(size / unitsPerMs), ...rule?.facts };
+  const kept = { name, capacity, [dating ? field : "refill"]: written ?? Object.freeze({ tokens, everyMs }), ...unit };
+  const fullMs = Math.ceil(size / unitsPerMs);
+  const computed = { kind: dating?.kind ?? RATE, unitsPerMs, unitsPerToken, size, fullMs, ...dating?.facts };
   return (
     own.cost === undefined ? withComputed(kept, { ...computed, cost }) : withComputed({ ...kept, cost }, computed)
   ) as Limit;
@@ -200,12 +139,6 @@ export function greatestCommonDivisor(a: number, b: number): number {
   while (b !== 0) [a, b] = [b, a % b];
   return a;
 }
-
-/**
- * A checked cost: one number for every limit of a policy, or one for each limit, in the policy's order. Always one
- * number for a policy of one limit.
- */
-export type Costs = number | readonly number[];
 
 /** The cost of the limit at `position` of a policy. */
 export function costAt(costs: Costs, position: number): number {

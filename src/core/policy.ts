@@ -1,8 +1,8 @@
 import { checkName, checkOptions, expected, ownMembers } from "./check.js";
-import {
-  LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type InFlight, type Limit, type LimitOptions, type Refill,
-} from "./limit.js";
-import type { DatedWork, InFlightRule, Renewal, Returns } from "./rules.js";
+import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type LimitOptions } from "./limit.js";
+import type { InFlight, Limit, Policy, Refill, Renewal, Returns } from "./model.js";
+
+export type { Policy } from "./model.js";
 
 /** A policy as a user writes it: one limit, or several limits to satisfy together. A {@link Policy} is one, too. */
 export type PolicyOptions = SingleLimitPolicy | SingleQuotaPolicy | SingleInFlightPolicy | ManyLimitsPolicy;
@@ -58,26 +58,6 @@ export interface ManyLimitsPolicy {
   readonly returns?: undefined;
 }
 
-/**
- * A checked, frozen policy, made by {@link definePolicy}. It is plain data: {@link definePolicy} accepts a copy made by
- * `structuredClone`, JSON or RPC. A copy of a quota or of a limit in flight lacks its code: write
- * `renews: monthly(limit.renews)` or `returns: whenDone(limit.returns)` first.
- */
-export interface Policy {
-  /** Unique among the policies of one store. */
-  readonly name: string;
-  /** One or more limits, in the order they were written. */
-  readonly limits: readonly [Limit, ...Limit[]];
-  /** The smallest capacity among the limits. A request that costs more can never succeed. */
-  readonly maxCost: number;
-  /** The default cost of a request: the `cost` of each limit. */
-  readonly ownCosts: Costs;
-  /** @internal The work for its quotas and limits in flight. Undefined for a policy of rates alone. */
-  readonly dated?: DatedWork | undefined;
-  /** @internal The arithmetic of its first limit in flight. Undefined for a policy without one. */
-  readonly inFlight?: InFlightRule | undefined;
-}
-
 const INLINE = ["capacity", "refill", "renews", "returns", "unit"] as const;
 
 /** The names of all {@link PolicyOptions}. */
@@ -90,8 +70,8 @@ export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): 
   return withComputed(
     { name, limits: Object.freeze(limits) },
     {
-      maxCost, ownCosts, dated: limits.find(({ rule }) => rule)?.rule?.work,
-      inFlight: limits.find((limit): limit is InFlight => !!limit.rule?.inFlight)?.rule,
+      maxCost, ownCosts, dated: limits.map(({ renews, returns }) => (renews ?? returns)?.dating).find(Boolean),
+      inFlight: limits.find((limit): limit is InFlight => limit.returns !== undefined),
       [Symbol.for("sluice.policy")]: true,
     },
   );

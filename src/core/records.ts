@@ -1,8 +1,6 @@
-import { fullBucket, isStale, type Bucket } from "./bucket.js";
-import type { Costs, Limit } from "./limit.js";
-import { adjust, consume, peek, renewHeld, convertStale, whileBlocked, type Decision } from "./decision.js";
-import type { Policy } from "./policy.js";
-import type { Move, Origin } from "./rules.js";
+import { ALL_UNITS, fullBucket, isStale, RATE, setDates } from "./bucket.js";
+import { adjust, consume, peek, renewHeld, convertStale, whileBlocked } from "./decision.js";
+import type { Bucket, Costs, Decision, Limit, Move, Origin, Policy } from "./model.js";
 
 /** The name of a block among the records of a key. No limit has it. */
 export const BLOCK = "!";
@@ -13,6 +11,7 @@ export const LONGEST_BLOCK_MS = 2_147_483_647_000;
 /** The numbers of a block: one unit is one millisecond. A block has no capacity. */
 export const BLOCK_LIMIT: Limit = {
   name: BLOCK, capacity: 0, refill: { tokens: 1, everyMs: 1 }, cost: 0, unitsPerMs: 1, unitsPerToken: 1, size: 0, fullMs: 0,
+  kind: RATE,
 };
 
 /**
@@ -126,15 +125,35 @@ function blockOf(records: Records): Bucket {
 }
 
 function bucketsOf(records: Records, policy: Policy): Bucket[] {
-  return policy.limits.map((limit) =>
-    limit.rule?.inFlight ? limit.rule.gather(records, limit) : { ...fullBucket(limit), ...records.get(limit.name) });
+  return policy.limits.map((limit) => {
+    const bucket = fullBucket(limit);
+    if (limit.kind.joins) return Object.assign(bucket, records.get(limit.name));
+    const dated = placesOf(records, limit).map((place) => records.get(place) as Bucket);
+    setDates(bucket, limit, dated.sort((a, b) => a.at - b.at).flatMap(({ at, spent }) => [at, spent]));
+    return bucket;
+  });
 }
 
 function keep(records: Records, { limits }: Policy, buckets: readonly Bucket[]): void {
-  limits.forEach(({ name, rule }: Limit, i) => {
+  limits.forEach((limit: Limit, i) => {
     const bucket = buckets[i] as Bucket;
-    if (rule?.inFlight) rule.scatter(records, name, bucket);
-    else if (bucket.spent === 0) records.delete(name);
-    else records.set(name, bucket);
+    const { kind, name, unitsPerToken } = limit;
+    if (kind.joins) {
+      if (bucket.spent === 0) records.delete(name);
+      else records.set(name, bucket);
+      return;
+    }
+    for (const place of placesOf(records, limit)) records.delete(place);
+    const { dates = [] } = bucket;
+    for (let place = 0; place < dates.length; place += 2) {
+      const [at, spent] = [dates[place] as number, dates[place + 1] as number];
+      records.set(`${kind.prefix}${name}.${place / 2}`, { spent, at, unitsPerMs: ALL_UNITS, unitsPerToken });
+    }
   });
+}
+
+/** The names under which the dates of a limit in flight are kept: its name, and the place among its dates. */
+function placesOf(records: Records, { kind, name }: Limit): readonly string[] {
+  const start = `${kind.prefix}${name}.`;
+  return [...records.keys()].filter((place) => place.startsWith(start) && !place.includes(".", start.length));
 }

@@ -30,7 +30,11 @@ export class TokenBucket {
     const { clock = monotonicClock, ...limit } = ownMembers(options);
     checkClock(clock);
     this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
-    this.#policy.dated?.checkStore(this, this.#policy);
+    const { dated } = this.#policy;
+    if (dated !== undefined) {
+      const what = dated.field === "renews" ? "a quota" : "a limit in flight";
+      throw new TypeError(`Expected \`refill\`, got \`${dated.field}\`. A TokenBucket is a rate; for ${what} use createLimiter`);
+    }
     this.#clock = clock;
     this.#buckets = this.#policy.limits.map(fullBucket);
   }

@@ -4,6 +4,7 @@ import type { Decision } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
 import { markNew } from "../port/charged.js";
 import type { AsyncStore, GuardedStore, Store } from "../port/store.js";
+import { holdingOf } from "../port/dated.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { isClockError, StoreUnavailableError, withCause, type CauseOf } from "./errors.js";
@@ -168,7 +169,7 @@ export class ConsumeCall extends Call<Decision> {
 
   protected override late(decision: Decision): void {
     const { store } = this.setup;
-    this.#policy.inFlight?.giveBackLate({ store, policy: this.#policy, key: this.#key, decision });
+    holdingOf(this.#policy)?.giveBackLate({ store, policy: this.#policy, key: this.#key, decision });
   }
 
   protected override failed(error: unknown): void {

@@ -1,5 +1,6 @@
 import { costAt, greatestCommonDivisor, type Costs, type Limit, type LimitOptions } from "../core/limit.js";
 import { definePolicy, type Policy } from "../core/policy.js";
+import { datedWorkOf, type DatedWork } from "../port/dated.js";
 
 const MOST = 9_007_199_254_740_991n;
 
@@ -12,12 +13,13 @@ const MOST = 9_007_199_254_740_991n;
  * Beyond that it is rounded down, but never to zero.
  */
 export function shareOf(policy: Policy, sharedBy: number, costs: Costs): Policy {
-  const limits = policy.limits.map((limit, i) => shareOfLimit(limit, sharedBy, costAt(costs, i)));
+  const work = datedWorkOf(policy);
+  const limits = policy.limits.map((limit, i) => shareOfLimit(limit, sharedBy, costAt(costs, i), work));
   return definePolicy({ name: policy.name, limits });
 }
 
-function shareOfLimit(limit: Limit, sharedBy: number, cost: number): LimitOptions {
-  const { capacity, unitsPerMs, unitsPerToken } = limit.rule?.evenly?.(limit.capacity) ?? limit;
+function shareOfLimit(limit: Limit, sharedBy: number, cost: number, work: DatedWork | undefined): LimitOptions {
+  const { capacity, unitsPerMs, unitsPerToken } = work?.evenly(limit) ?? limit;
   const share = Math.max(1, Math.floor(capacity / sharedBy), cost);
   if (limit.returns) return { name: limit.name, capacity: share, returns: limit.returns };
   // `unitsPerMs` and `unitsPerToken` have no common divisor.

@@ -5,6 +5,7 @@ import type { Costs } from "../core/limit.js";
 import { isPolicy, type Policy } from "../core/policy.js";
 import { isUnlimited, type Unlimited } from "./unlimited.js";
 import type { Store, StoreMethods } from "../port/store.js";
+import { datedWorkOf } from "../port/dated.js";
 import type { ConsumeOptions } from "./limiter.js";
 
 /** The argument after the key: a cost, or options. */
@@ -55,7 +56,7 @@ function choiceIn(asked: unknown, names: readonly string[], own: OwnPolicy, titl
   checkNames(asked, names);
   const policy = ownOption(asked, "policy");
   if (policy === undefined) return own.policy;
-  if (isPolicy(policy)) policy.dated?.checkStore(own.store, policy);
+  if (isPolicy(policy)) datedWorkOf(policy)?.checkStore(own.store, policy);
   else if (!isUnlimited(policy)) throw notDefined(policy, "policy", "made by definePolicy, or `unlimited`");
   return policy;
 }
@@ -84,7 +85,7 @@ export function tokensOf(policy: Policy, tokens: unknown, name: string, others: 
   const parsed = parseTokens(policy, tokens as Cost, name, others);
   if (typeof tokens !== "number" || tokens === 0 || policy.limits.length === 1) return parsed;
   // Work in flight gives back all of its tokens when it is done, so it has no cost to name.
-  const named = policy.limits.flatMap((limit) => (limit.rule?.inFlight ? [] : `${nameInCode(limit.name)}: ${tokens}`));
+  const named = policy.limits.flatMap((limit) => (limit.returns ? [] : `${nameInCode(limit.name)}: ${tokens}`));
   throw new TypeError(
     `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${policy.limits.length} ` +
     `limits: write ${named.length > 0 ? `{ ${named.join(", ")} }` : "0, because all of them are in flight"}`,

@@ -6,6 +6,7 @@ import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import { markNew } from "../port/charged.js";
 import type { GuardSetup, Store, SyncStore } from "../port/store.js";
+import { datedWorkOf } from "../port/dated.js";
 import { MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
 import { checkPolicyIn, costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
 import { attachInternals, internalsOf, unguarded, type Act, type Acts, type Decider, type PlainInternals } from "./internals.js";
@@ -45,11 +46,11 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
 export function createDecider<S extends Store>(options: LimiterOptions<S>): Decider {
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
-  const store: Store = own.store === undefined ? defaultStore(policy.dated?.storeOptions(policy)) : own.store;
+  const store: Store = own.store === undefined ? defaultStore(datedWorkOf(policy)?.storeOptions(policy)) : own.store;
   if (limiterChecks) limiterChecks.checkStore(store);
   const observer = own.observe ?? null;
   if (limiterChecks) limiterChecks.checkLimiter(policy, store);
-  policy.dated?.checkStore(store, policy);
+  datedWorkOf(policy)?.checkStore(store, policy);
   const setup: GuardSetup = {
     onStoreError: checkOnStoreError(own.onStoreError), policy, observer,
     makeLocal: (clock) => new MemoryStore({ clock }),

@@ -4,7 +4,7 @@ import type { Costs } from "../core/limit.js";
 import type { Decision, Reading, Refused } from "../core/decision.js";
 import type { OnStoreError } from "./guard-options.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import type { Move, Origin } from "../core/rules.js";
+import type { Move, Origin } from "../core/model.js";
 
 /**
  * Keeps buckets: one required method, `consume`, and a few optional methods.

@@ -3,7 +3,7 @@ import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
-import type { Move, Origin } from "../core/rules.js";
+import type { Move, Origin } from "../core/model.js";
 import { peekRecords, type Records } from "../core/records.js";
 import type { GuardOptions } from "../port/guard-options.js";
 import type { AsyncStore, Guard } from "../port/store.js";

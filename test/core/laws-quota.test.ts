@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { definePolicy, type LimitOptions, type Policy, type Renewal } from "sluice";
-import { quotaRule } from "../../src/calendar/rule.js";
+import { quotaDating } from "../../src/limits/quota.js";
 import { readings, type Decision } from "../../src/core/decision.js";
 import { simplest } from "../../src/core/limit.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../src/core/records.js";
@@ -21,11 +21,8 @@ function renewalOf({ lengths: list }: Extract<ModelLimit, { kind: "quota" }>): R
   let renews = quotas.get(list);
   if (renews === undefined) {
     const facts = { calendar: list.join(" "), fullMs: Math.max(...list), windowSeconds: 1 };
-    const rule = quotaRule(facts, (now) => {
-      const [begin, end] = periodOf(list, now);
-      return [begin, end - 1];
-    });
-    renews = Object.defineProperty({ every: "day", at: "", zone: "" }, "rule", { value: rule }) as Renewal;
+    const dating = quotaDating(facts, (now) => periodOf(list, now)[1] - 1);
+    renews = Object.defineProperty({ every: "day", at: "", zone: "" }, "dating", { value: dating }) as Renewal;
     quotas.set(list, renews);
   }
   return renews;
@@ -129,7 +126,7 @@ describe("L20 · rates and quotas on one key", () => {
         const records: Records = new Map();
         const granted = new Map<number, number>();
         const made: Made[] = [];
-        const dateOf = (t: number): number => policy.limits[0].rule?.dateOf(t) as number;
+        const dateOf = (t: number): number => policy.limits[0].kind.dateOf(t);
         let [now, back, resets] = [200, 0, 0];
         for (const { onMs, backMs, costs: wanted, does, which } of steps) {
           now += onMs;

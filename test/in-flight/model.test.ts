@@ -115,12 +115,12 @@ test("L21 · every decision is that of a list of tokens with a date each, under 
 test("L21 · a record has at most 18 dates at any capacity", () => {
   const clock = new ManualClock(1_700_000_000_003);
   const store = new MemoryStore({ clock: clock.now });
-  const { rule } = whenDone({ staleAfterMs: 16_000 });
+  const { kind } = whenDone({ staleAfterMs: 16_000 }).dating;
   const policy = definePolicy({ name: "p", capacity: 1_000_000, returns: whenDone({ staleAfterMs: 16_000 }) });
   const dates = new Set<number>();
   for (let call = 0; call < 16_000; call++) {
     store.consume(policy, "key", 1);
-    dates.add(rule.dateOf(clock.now()));
+    dates.add(kind.dateOf(clock.now()));
     clock.advance(1);
   }
   expect(dates.size).toBeLessThanOrEqual(18);
@@ -133,7 +133,7 @@ test("L21 · a token is held in the last millisecond of its date, and back in th
   const returns = whenDone({ staleAfterMs: 1_000 });
   const policy = definePolicy({ name: "p", capacity: 1, returns });
   store.consume(policy, "key", 1);
-  clock.set(returns.rule.dateOf(clock.now()));
+  clock.set(returns.dating.kind.dateOf(clock.now()));
   expect(store.peek(policy, "key", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
   clock.advance(1);
   expect(store.peek(policy, "key", 1).allowed).toBe(true);

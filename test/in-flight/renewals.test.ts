@@ -5,6 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { expectWarnings } from "../setup/warnings.js";
+import { settleLater } from "../../src/limits/settlements.js";
 
 const TIMEOUT_MS = 100;
 // Longer than the outage of a test: a settlement that is sent as a probe and fails is not made again.
@@ -196,9 +197,8 @@ describe("a settlement ends the renewal", () => {
   });
 
   test("L13 · at most 10,000 settlements are kept: beyond them the oldest is dropped", async () => {
-    const { rule } = whenDone();
     const made: number[] = [];
-    for (let i = 0; i <= 10_000; i++) rule.later(() => made.push(i), made);
+    for (let i = 0; i <= 10_000; i++) settleLater(() => made.push(i), made);
     await pass(1_000);
     await new Promise((resolve) => setImmediate(resolve)); // after all of them
     expect([made.length, made[0], made.at(-1)]).toEqual([10_000, 1, 10_000]);

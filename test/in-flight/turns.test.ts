@@ -1,9 +1,8 @@
 // Calls that the library makes by itself take turns: how many works keep their tokens, and whom they keep waiting. Time is simulated.
 import { createLimiter, createObserver, definePolicy, run, whenDone, type AsyncStore } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { callsAtOnce } from "../../src/in-flight/turns.js";
-import { moveAfter, renewalState } from "../../src/in-flight/moves.js";
-import { settleLater, settlementsAtOnce } from "../../src/in-flight/give-back.js";
+import { callsAtOnce, moveAfter, renewalState, settlementsAtOnce } from "../../src/limits/held-work.js";
+import { settleLater } from "../../src/limits/settlements.js";
 import { renewMany } from "./many-works.js";
 import { PooledStore } from "./pooled-store.js";
 import { expectWarnings } from "../setup/warnings.js";

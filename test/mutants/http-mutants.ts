@@ -40,8 +40,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "7", test: PROMISE, in: "consume",
-    find: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);",
-    replace: 'if (decision.allowed || decision.reason === "limited") for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);',
+    find: "if (!decision.allowed) convertStale(buckets, policy, now);",
+    replace: 'if (decision.reason === "limited") buckets.forEach((bucket, i) => charge(bucket, policy.limits[i], now, costAt(costs, i) * policy.limits[i].unitsPerToken));',
   },
   {
     item: "8", test: PROMISE, in: "LONGEST_WAIT_MS",
@@ -90,13 +90,13 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "15", test: FIELDS, in: "answer",
-    find: "Math.floor((limit.size - spent) / limit.unitsPerToken)",
-    replace: "Math.ceil((limit.size - spent) / limit.unitsPerToken)",
+    find: "Math.floor((size - spent) / unitsPerToken)",
+    replace: "Math.ceil((size - spent) / unitsPerToken)",
   },
   {
     item: "16", test: REFUSAL, in: "answer",
-    find: "before + cost * limit.unitsPerToken : before;",
-    replace: "before : before;",
+    find: "(size - spent) / unitsPerToken",
+    replace: "(size - before) / unitsPerToken",
   },
   {
     item: "17", test: WIRE, in: "wrapListeners",
@@ -214,9 +214,9 @@ export const httpMutants: readonly Mutant[] = [
     replace: "`:${text}`",
   },
   {
-    item: "35", test: CALLERS, in: "consume",
-    find: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);",
-    replace: "for (let i = 0; i < buckets.length; i++) if (decision.allowed || decision.limits?.[i]?.retryAfterMs === 0) chargeAt(buckets, policy, i, costAt(costs, i), now);",
+    item: "35", test: CALLERS, in: "decideSeveral",
+    find: "costAt(costs, i), now, taken)",
+    replace: "costAt(costs, i), now, take)",
   },
   {
     item: "36", test: PROMISE, in: "spentAt",

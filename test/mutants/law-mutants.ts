@@ -42,9 +42,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "cost",
   },
   {
-    item: "L2", test: PROMISE, in: "waitFor",
-    find: "Math.ceil(over / limit.unitsPerMs)",
-    replace: "1 + Math.floor(over / limit.unitsPerMs)",
+    item: "L2", test: PROMISE, in: "msUntil",
+    find: "Math.ceil(units / limit.unitsPerMs)",
+    replace: "1 + Math.floor(units / limit.unitsPerMs)",
   },
   {
     item: "L2", test: SETTLE, in: "correction",
@@ -58,18 +58,18 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L3", test: PROMISE, in: "consume",
-    find: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);",
-    replace: 'if (decision.allowed || decision.reason === "limited") for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);',
+    find: "if (!decision.allowed) convertStale(buckets, policy, now);",
+    replace: 'if (decision.reason === "limited") buckets.forEach((bucket, i) => charge(bucket, policy.limits[i], now, costAt(costs, i) * policy.limits[i].unitsPerToken));',
   },
   {
     item: "L4", test: PROMISE, in: "answer",
-    find: "Math.ceil(spent / limit.unitsPerMs)",
-    replace: "Math.floor(spent / limit.unitsPerMs)",
+    find: "msUntil(spent, limit, from, now)",
+    replace: "msUntil(spent, limit, from, now) - 1",
   },
   {
-    item: "L5", test: BOUND, in: "waitFor",
-    find: "spent - (limit.size - cost * limit.unitsPerToken)",
-    replace: "1 + spent - (limit.size - cost * limit.unitsPerToken)",
+    item: "L5", test: BOUND, in: "unitsOver",
+    find: "spent - (limit.size - tokens * limit.unitsPerToken)",
+    replace: "1 + spent - (limit.size - tokens * limit.unitsPerToken)",
   },
   {
     item: "L6", test: BOUND, in: "isImpossible",
@@ -83,8 +83,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L8", test: MODEL, in: "answer",
-    find: "waitFor(remaining + 1, spent, limit) + lag",
-    replace: "waitFor(remaining + 1, spent, limit)",
+    find: "msUntil(unitsOver(limit, remaining + 1, spent), limit, from, now)",
+    replace: "Math.ceil(unitsOver(limit, remaining + 1, spent) / limit.unitsPerMs)",
   },
   {
     item: "L9", test: "bad-input", in: "integerFrom",
@@ -443,13 +443,13 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L19", test: COSTS, in: "decideSeveral",
-    find: "waitOf(limit, costAt(costs, i), spentAt(",
-    replace: "waitOf(limit, costAt(costs, 0), spentAt(",
+    find: "missingOf(limit, costAt(costs, i), spentAt(",
+    replace: "missingOf(limit, costAt(costs, 0), spentAt(",
   },
   {
-    item: "L19", test: COSTS, in: "consume",
-    find: "costAt(costs, i)",
-    replace: "costAt(costs, 0)",
+    item: "L19", test: COSTS, in: "decideSeveral",
+    find: "costAt(costs, i), now, taken)",
+    replace: "costAt(costs, 0), now, taken)",
   },
   {
     item: "L19", test: COSTS, in: "byName",
@@ -538,8 +538,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: FINES, in: "keep",
-    find: "limits.forEach(({ name, rule }: Limit, i) => {",
-    replace: "records.delete(BLOCK); limits.forEach(({ name, rule }: Limit, i) => {",
+    find: "limits.forEach((limit: Limit, i) => {",
+    replace: "records.delete(BLOCK); limits.forEach((limit: Limit, i) => {",
   },
   {
     item: "L14", test: FINES, in: "consumeBlocked",
@@ -557,29 +557,29 @@ export const lawMutants: readonly Mutant[] = [
     replace: "policy === null",
   },
   {
-    item: "L20", test: QUOTA, in: "quotaRule",
-    find: "ownDate(record, now) !== dateOf(from)",
-    replace: "now > dateOf(from)",
+    item: "L20", test: QUOTA, in: "charge",
+    find: "(bucket.at !== date || !hasOwnDate(bucket, limit, now))",
+    replace: "now > (date as number)",
   },
   {
-    item: "L20", test: QUOTA, in: "quotaRule",
-    find: "Math.max(own, dateOf(now))",
-    replace: "now",
+    item: "L20", test: QUOTA, in: "answer",
+    find: "from = Math.max(from, kind.dateOf(now))",
+    replace: "from = Math.max(from, now)",
   },
   {
-    item: "L20", test: QUOTA, in: "quotaRule",
-    find: "units <= 0 && own >= now ? own : Math.max(own, dateOf(now))",
-    replace: "own >= now ? own : dateOf(now)",
+    item: "L20", test: QUOTA, in: "answer",
+    find: "from = Math.max(from, kind.dateOf(now))",
+    replace: "from = from > now ? from : kind.dateOf(now)",
   },
   {
-    item: "L20", test: QUOTA, in: "quotaRule",
-    find: "unitsPerMs === ALL_UNITS && at >= now && at - now <= facts.fullMs ? at",
-    replace: "at >= now && at - now <= facts.fullMs ? at",
+    item: "L20", test: QUOTA, in: "hasOwnDate",
+    find: "isSameKind &&",
+    replace: "",
   },
   {
-    item: "L20", test: QUOTA, in: "lagAt",
-    find: "bucket.spent === 0 || (bucket.unitsPerMs === ALL_UNITS && limit.unitsPerMs < ALL_UNITS)) return 0;",
-    replace: "bucket.spent === 0) return 0;",
+    item: "L20", test: QUOTA, in: "hasOwnDate",
+    find: "(bucket.unitsPerMs < ALL_UNITS) === (limit.unitsPerMs < ALL_UNITS)",
+    replace: "bucket.unitsPerMs === ALL_UNITS || limit.unitsPerMs < ALL_UNITS",
   },
   {
     item: "L20", test: "calendar", in: "periodsOf",
@@ -598,22 +598,22 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: "quotas", in: "choiceIn",
-    find: "policy.dated?.checkStore(own.store, policy)",
+    find: "datedWorkOf(policy)?.checkStore(own.store, policy)",
     replace: "void 0",
   },
   {
     item: "L20", test: QUOTA, in: "answer",
-    find: "spent === 0 ? 0 : lagAt(bucket, limit, now, spent - before)",
-    replace: "lagAt(bucket, limit, now, spent - before)",
+    find: "if (taken > 0) from = Math.max(",
+    replace: "from = Math.max(",
   },
   {
-    item: "L20", test: QUOTA, in: "quotaRule",
-    find: "&& at - now <= facts.fullMs ? at",
-    replace: "? at",
+    item: "L20", test: QUOTA, in: "hasOwnDate",
+    find: "&& !isImpossible(bucket, limit, now)",
+    replace: "",
   },
   {
     item: "L20", test: QUOTA, in: "refundable",
-    find: "ageMs > 0 && rule === undefined",
+    find: "ageMs > 0 && refill !== undefined",
     replace: "ageMs > 0",
   },
   {
@@ -632,7 +632,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "return this.#fail(withCause(error, this.setup.causeOf));",
   },
   {
-    item: "L20", test: "quotas", in: "quotaRule",
+    item: "L20", test: "quotas", in: "datedWork",
     find: "capacity: capacity / QUOTA_PARTS",
     replace: "capacity",
   },
@@ -648,7 +648,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: "quotas", in: "createDecider",
-    find: "policy.dated?.storeOptions(policy)",
+    find: "datedWorkOf(policy)?.storeOptions(policy)",
     replace: "",
   },
   {
@@ -657,34 +657,34 @@ export const lawMutants: readonly Mutant[] = [
     replace: "all ? cost : Number.MAX_SAFE_INTEGER",
   },
   {
-    item: "L21", test: "model", in: "inFlightRule",
+    item: "L21", test: "model", in: "inFlightDating",
     find: "Math.ceil((now + staleAfterMs) / step)",
     replace: "Math.floor((now + staleAfterMs) / step)",
   },
   {
-    item: "L21", test: "model", in: "currentDates",
-    find: "date >= now",
-    replace: "date > now",
+    item: "L21", test: "model", in: "unitsAfter",
+    find: "(dates[i] as number) >= now",
+    replace: "(dates[i] as number) > now",
   },
   {
-    item: "L21", test: "model", in: "inFlightRule",
-    find: "units > 0 ? dateOf(now) : dateOf(from as number)",
-    replace: "dateOf(now)",
+    item: "L21", test: "model", in: "charge",
+    find: "units > 0 ? kind.dateOf(now) : kind.backTo(from)",
+    replace: "units > 0 || !kind.joins ? kind.dateOf(now) : kind.backTo(from)",
   },
   {
-    item: "L21", test: "model", in: "inFlightRule",
-    find: "Math.min(tokens, tokensAt(dates, dateOf(from)))",
+    item: "L21", test: "model", in: "moveDates",
+    find: "Math.min(tokens, dates[there + 1] as number)",
     replace: "tokens",
   },
   {
-    item: "L21", test: "model", in: "currentDates",
-    find: "date - now > fullMs ? own : date",
+    item: "L21", test: "model", in: "datesAt",
+    find: "date - now > fullMs ? kind.dateOf(now) : date",
     replace: "date",
   },
   {
-    item: "L21", test: "model", in: "inFlightRule",
-    find: "Math.min(retryMs, until(spent - size + cost))",
-    replace: "until(spent - size + cost)",
+    item: "L21", test: "model", in: "answer",
+    find: "Math.min(kind.retryMs, msUntil(over, limit, from, now))",
+    replace: "msUntil(over, limit, from, now)",
   },
   {
     item: "L21", test: "limiter", in: "createSettle",
@@ -733,7 +733,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter", in: "createSettle",
-    find: "(policy as Policy).inFlight?.later(settle, store);",
+    find: "holdingOf(policy as Policy)?.later(settle, store);",
     replace: "",
   },
   {
@@ -768,7 +768,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter", in: "ConsumeCall.late",
-    find: "this.#policy.inFlight?.giveBackLate(",
+    find: "holdingOf(this.#policy)?.giveBackLate(",
     replace: "void (",
   },
   {

@@ -1,4 +1,4 @@
-import { charge, fullBucket, spentAt, waitFor, type Bucket } from "../../core/bucket.js";
+import { charge, fullBucket, spentAt, unitsOver, type Bucket } from "../../core/bucket.js";
 import { makeLimit, type Limit, type Refill } from "../../core/limit.js";
 import type { RateLimit } from "../reading/rate-limit.js";
 
@@ -39,7 +39,7 @@ export function updatePace(before: Pace | null, told: RateLimit, { likely, atMos
 
 /** Milliseconds until calls of `tokens` more may have been sent. 0 when they may be sent now. */
 export function paceWait({ limit, bucket }: Pace, tokens: number, now: number): number {
-  return waitFor(tokens, spentAt(bucket, limit, Math.floor(now)), limit);
+  return Math.ceil(unitsOver(limit, tokens, spentAt(bucket, limit, Math.floor(now))) / limit.unitsPerMs);
 }
 
 /** Counts `tokens` as sent. A negative number takes them back. */

@@ -43,24 +43,24 @@ export function watchHeld(store: object, policy: Policy, decided: Decision | Pro
 function lookAtHeld(store: object, policy: Policy, decision: Decision): void {
   // A local decision has another clock.
   if (decision.degraded || isSilent()) return;
-  const rule = policy.inFlight as NonNullable<Policy["inFlight"]>;
+  const { kind, returns } = policy.inFlight as NonNullable<Policy["inFlight"]>;
   const byName = watchesByStore.get(store) ?? new Map<string, HeldWatch[]>();
   const watches = byName.get(policy.name) ?? [];
   const open = watches.findIndex(({ isHandled }) => !isHandled);
   watches.splice(0, open < 0 ? watches.length : open);
   const [oldest] = watches;
-  if (oldest !== undefined && rule.dateOf(oldest.at) < decision.at) {
+  if (oldest !== undefined && kind.dateOf(oldest.at) < decision.at) {
     watchesByStore.delete(store);
     return warnOnce(
       "SLUICE_NOT_SETTLED",
       `Expected work in flight of policy "${policy.name}" to be settled, got tokens that came back by themselves after ` +
-      `${rule.times.staleAfterMs} ms. Write run(limiter, key, work), which also renews them, or settle(key, decision, 0) ` +
+      `${returns.staleAfterMs} ms. Write run(limiter, key, work), which also renews them, or settle(key, decision, 0) ` +
       "in a `finally`",
     );
   }
   watchesByStore.set(store, byName.set(policy.name, watches));
   const costs = costsOf(decision, policy);
-  const holds = decision.allowed && policy.limits.some((limit, i) => limit.rule?.inFlight && costAt(costs, i) > 0);
+  const holds = decision.allowed && policy.limits.some((limit, i) => limit.returns && costAt(costs, i) > 0);
   if (!holds || watches.length >= MOST_WATCHED) return;
   const watch = { at: decision.at, isHandled: false };
   watches.push(watch);

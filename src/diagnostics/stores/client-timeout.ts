@@ -36,6 +36,7 @@ export function checkClientTimeout({ name, inFlight }: Policy, store: Store): vo
   warnOnce(
     "SLUICE_SHORT_CLIENT_TIMEOUT",
     `The client of policy "${name}" gives up a call after ${found.ms} ms. The answer is then lost, and its tokens in flight ` +
-      `stay taken for ${inFlight.times.staleAfterMs} ms. Write \`${found.option}: 10_000\`: callers wait for \`timeoutMs\` only.`,
+      `stay taken for ${inFlight.returns.staleAfterMs} ms. Write \`${found.option}: 10_000\`: callers wait for ` +
+      "`timeoutMs` only.",
   );
 }

@@ -61,6 +61,6 @@ function limitItems(policy: Policy): FieldValue {
 // limit refills `r`: then `r / t` never exceeds the rate. A quota has no rate.
 function spreadSeconds({ remaining, nextTokenMs, inFlight }: Reading, limit: Limit): number {
   if (inFlight) return 0; // its tokens come back at no known time
-  if (nextTokenMs === 0 || limit.rule !== undefined) return Math.ceil(nextTokenMs / 1_000);
+  if (nextTokenMs === 0 || limit.refill === undefined) return Math.ceil(nextTokenMs / 1_000);
   return Math.max(Math.ceil(nextTokenMs / 1_000), Math.ceil((remaining * windowSeconds(limit)) / limit.capacity));
 }

@@ -3,6 +3,7 @@ import { ownMembers } from "../../core/check.js";
 import { definePolicy, type PolicyOptions } from "../../core/policy.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
+import { datedWorkOf } from "../../port/dated.js";
 
 /**
  * Returns the options with a default store, which all gates made of them share. Options with a `store` or a `limiter`
@@ -22,7 +23,7 @@ function storeOptionsFor(policy: unknown): Parameters<typeof defaultStore>[0] {
   if (typeof policy !== "object") return undefined;
   try {
     const defined = definePolicy(policy as PolicyOptions);
-    return defined.dated?.storeOptions(defined);
+    return datedWorkOf(defined)?.storeOptions(defined);
   } catch {
     return undefined; // the gate throws the same error, after those of other options
   }

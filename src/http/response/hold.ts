@@ -1,5 +1,5 @@
 import { monotonicClock } from "../../core/clock.js";
-import type { HeldWork } from "../../core/rules.js";
+import type { HeldWork } from "../../port/dated.js";
 
 // Of `staleAfterMs`, after a client left. Tokens that are renewed just before come back before the fourth is over.
 const MOST_AFTER_LEAVING = 2.75;

@@ -5,6 +5,7 @@ import type { Decision } from "../../core/decision.js";
 import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
 import { markCharged } from "../../port/charged.js";
 import type { Charge, Store } from "../../port/store.js";
+import { holdingOf } from "../../port/dated.js";
 import { sumOfCharges, type LimiterCharge } from "../charge.js";
 import { orElse, startAll, thenOne } from "../now-or-later.js";
 import { askFor, giveBack, plainInternalsOf } from "../parts.js";
@@ -146,7 +147,7 @@ function chargeGroup(claims: readonly Claim[], group: readonly number[]): readon
 // An answer that came after its timeout: what it took in flight must not be held until its date.
 function releaseAllLate(charges: readonly LimiterCharge[], decisions: readonly Decision[]): void {
   charges.forEach(({ limiter: { store }, policy, encoded: key }, i) =>
-    policy.inFlight?.giveBackLate({ store, policy, key, decision: decisions[i] as Decision }));
+    holdingOf(policy)?.giveBackLate({ store, policy, key, decision: decisions[i] as Decision }));
 }
 
 function chargeTogether(store: Store, charges: readonly Charge[]): readonly Decision[] | Promise<readonly Decision[]> {

@@ -2,8 +2,8 @@ import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../../core/decision.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
-import type { HeldWork } from "../../core/rules.js";
 import { chargedBy } from "../../port/charged.js";
+import { holdingOf, type HeldWork } from "../../port/dated.js";
 import { internalsOf, type PlainInternals } from "../internals.js";
 import type { CombinedCharge } from "../several/ask.js";
 import type { PlainLimiter } from "../limiter.js";
@@ -33,14 +33,15 @@ export function keepInFlight(
 }
 
 function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Decision, life: HeldWork["life"]): boolean {
-  if (policy.inFlight === undefined || !decision.allowed || chargedBy(decision) === null) return false;
+  const holding = holdingOf(policy);
+  if (holding === undefined || !decision.allowed || chargedBy(decision) === null) return false;
   if (limiterChecks) limiterChecks.markHandled(decision);
   const { guarded } = internalsOf(limiter) as PlainInternals;
   const local = decision.degraded ? guarded.localChargeOf(decision) : null;
   // Nothing was taken if `onStoreError: "allow"` let the call through.
   if (decision.degraded && local === null) return false;
   const encoded = encodeKey(key);
-  policy.inFlight.keep({
+  holding.keep({
     store: local?.store ?? limiter.store,
     policy: local?.policy ?? policy,
     key: encoded,

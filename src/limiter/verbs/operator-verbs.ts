@@ -4,7 +4,7 @@ import { costAt, sameCosts } from "../../core/limit.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import { LONGEST_BLOCK_MS } from "../../core/records.js";
-import type { Origin } from "../../core/rules.js";
+import type { Origin } from "../../core/model.js";
 import { isUnlimited } from "../unlimited.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, Acts, PlainInternals } from "../internals.js";

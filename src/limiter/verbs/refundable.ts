@@ -14,13 +14,13 @@ import type { Policy } from "../../core/policy.js";
 export function refundable(decision: Decision, policy: Policy, tokens: Costs, ageMs: number): Costs {
   const all = readings(decision);
   return mapCosts(policy, tokens, (cost, i) => {
-    const { name, unitsPerMs, unitsPerToken, rule } = policy.limits[i] as Policy["limits"][number];
+    const { name, unitsPerMs, unitsPerToken, refill } = policy.limits[i] as Policy["limits"][number];
     const resetMs = all.find(({ limit }) => limit === name)?.resetMs ?? 0;
     // `resetMs` is rounded up, so this is the least that can have been spent. At the instant itself nothing has
     // refilled.
     const units = (resetMs - 1 - ageMs) * unitsPerMs + 1;
     // The store compares a quota's exact dates.
-    const left = ageMs > 0 && rule === undefined ? Math.ceil(units / unitsPerToken) : cost;
+    const left = ageMs > 0 && refill !== undefined ? Math.ceil(units / unitsPerToken) : cost;
     return Math.max(0, Math.min(cost, left));
   });
 }

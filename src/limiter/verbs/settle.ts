@@ -5,10 +5,11 @@ import { encodeKey, type Key } from "../../core/key.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId, type Policy } from "../../core/policy.js";
-import type { Origin } from "../../core/rules.js";
+import type { Origin } from "../../core/model.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, checkChargedKey, markCharged } from "../../port/charged.js";
 import type { LocalCharge } from "../../port/store.js";
+import { holdingOf } from "../../port/dated.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
@@ -76,15 +77,15 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
     function notAsked(): void {
       markCharged(decision, store);
       // Tokens in flight would come back late, so this settlement is made again when the store is available.
-      (policy as Policy).inFlight?.later(settle, store);
+      holdingOf(policy as Policy)?.later(settle, store);
     }
   };
 }
 
 // When the tokens were taken: at the instant of the decision, unless tokens in flight were renewed since. The work is
 // done, so they are not renewed again, also if this settlement fails.
-function takenFrom(decision: Decision, { inFlight }: Policy): Origin | Promise<Origin> {
-  return inFlight?.stop(decision) ?? { at: decision.at, heldAt: decision.at };
+function takenFrom(decision: Decision, policy: Policy): Origin | Promise<Origin> {
+  return holdingOf(policy)?.stop(decision) ?? { at: decision.at, heldAt: decision.at };
 }
 
 /**

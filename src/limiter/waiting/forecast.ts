@@ -1,7 +1,8 @@
-import { charge, fullBucket, lagAt, spentAt, waitFor, type Bucket } from "../../core/bucket.js";
+import { backFrom, charge, fullBucket, msUntil, spentAt, unitsOver, type Bucket } from "../../core/bucket.js";
 import { peek, readings, type Decision, type Reading } from "../../core/decision.js";
 import { costAt, type Limit } from "../../core/limit.js";
 import { bucketId } from "../../core/policy.js";
+import { datedWorkOf } from "../../port/dated.js";
 import type { Charges, LimiterCharge } from "../charge.js";
 
 /** Tokens of one limit that a caller waits for. */
@@ -101,19 +102,19 @@ export function forecastAfter(parts: Parts, wants: readonly Want[], returned: To
     const decision = parts[part];
     // A fallback's decision says nothing about the shared bucket.
     if (!decision || decision.degraded) continue;
-    const { unitsPerMs, unitsPerToken, capacity, rule } = limit;
+    const { unitsPerMs, unitsPerToken, capacity, refill, returns } = limit;
     const { remaining, nextTokenMs, resetMs } = readings(decision)[place] as Reading;
     const back = returned.get(bucket) ?? 0;
     // Of a quota the decision shows all: the tokens, and the date until which they are spent. Of tokens in flight it
     // shows the last date.
-    const least = rule === undefined ? (resetMs - 1) * unitsPerMs + 1 : capacity - remaining;
+    const least = refill ? (resetMs - 1) * unitsPerMs + 1 : capacity - remaining;
     const spent = Math.max(0, least - back * unitsPerToken);
-    const last = rule === undefined ? storeAt : storeAt + resetMs - 1;
+    const last = refill ? storeAt : storeAt + resetMs - 1;
     buckets.set(bucket, {
       spent, at: last, unitsPerMs, unitsPerToken, limit,
-      dates: rule?.inFlight && spent > 0 ? [last, spent] : undefined,
+      dates: returns && spent > 0 ? [last, spent] : undefined,
       emptyMs: remaining + back === 0 ? nextTokenMs : 0,
-      mayReturn: rule?.inFlight === true && !isBlocked(decision),
+      mayReturn: returns !== undefined && !isBlocked(decision),
     });
   }
   return { at, storeAt, buckets };
@@ -143,7 +144,7 @@ function latestOf(forecast: Forecast, wants: readonly Want[], wanted: Tokens, ma
   let latest = -Infinity;
   for (const { bucket, limit } of wants) {
     const known = forecast.buckets.get(bucket);
-    if ((known?.mayReturn ?? limit.rule?.inFlight === true) !== mayReturn) continue;
+    if ((known?.mayReturn ?? limit.returns !== undefined) !== mayReturn) continue;
     // Another tier may have tokens where this one has none.
     const emptyMs = known?.limit === limit && wanted.get(bucket) !== 0 ? known.emptyMs : 0;
     const waitMs = Math.max(waitAt(forecast, bucket, limit, wanted, 0), emptyMs);
@@ -179,15 +180,16 @@ function waitAt(forecast: Forecast, name: string, limit: Limit, wanted: Tokens, 
   const storeNow = forecast.storeAt + ms;
   // A cost of 0 fits even when more is spent than a new, smaller capacity allows.
   const spent = spentAt(bucket, limit, storeNow);
-  const wait = tokens === 0 ? 0 : waitFor(tokens, spent, limit);
-  if (wait === 0) return 0;
-  const lag = lagAt(bucket, limit, storeNow);
-  const { rule, capacity } = limit;
+  const over = tokens === 0 ? 0 : unitsOver(limit, tokens, spent);
+  if (over === 0) return 0;
+  const { kind, capacity } = limit;
+  if (!kind.joins) return Math.max(0, (bucket.dates?.at(-2) ?? storeNow) - storeNow) + 1;
+  const from = spent === 0 ? kind.dateOf(storeNow) : backFrom(bucket, limit, storeNow);
+  const work = datedWorkOf({ dated: limit.renews?.dating });
+  if (work === undefined) return msUntil(over, limit, from, storeNow);
   // Each renewal of a quota brings one capacity, and clears a debt.
-  if (rule !== undefined && !rule.inFlight) {
-    return rule.dateAfter(storeNow + lag, Math.ceil((tokens - Math.max(0, capacity - spent)) / capacity) - 1) + 1 - storeNow;
-  }
-  return wait + lag;
+  const renewals = Math.ceil((tokens - Math.max(0, capacity - spent)) / capacity) - 1;
+  return work.dateAfter(limit, from, renewals) + 1 - storeNow;
 }
 
 // Whole milliseconds. A sum of fractions may miss the whole one by a rounding error.

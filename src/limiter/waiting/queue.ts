@@ -95,7 +95,7 @@ function goOn(step: QueueStep): void {
 
 /** How often a caller asks for tokens in flight that another process returns. */
 function retryMsOf({ wants }: QueuedCaller): number {
-  return Math.min(...wants.map(({ limit: { rule } }) => (rule?.inFlight ? rule.times.retryMs : Infinity)));
+  return Math.min(...wants.map(({ limit }) => limit.kind.retryMs));
 }
 
 /** Asks for the first callers that the expected tokens can serve, and for at least one. */

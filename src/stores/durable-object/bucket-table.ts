@@ -1,8 +1,8 @@
-import { withCalendars } from "../../calendar/renewals.js";
+import { withCalendars } from "../../limits/quota.js";
 import { definePolicy, type Policy } from "../../core/policy.js";
 import { adjustRecords, BLOCK, blockRecords, peekRecords, renewRecords, type Records } from "../../core/records.js";
-import type { Move } from "../../core/rules.js";
-import { withReturns } from "../../in-flight/when-done.js";
+import type { Move } from "../../core/model.js";
+import { withReturns } from "../../limits/in-flight.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
 import { consumeRecordsTogether } from "../shared/together.js";
 import type { BucketCall, BucketPart } from "./call.js";

@@ -1,5 +1,5 @@
 import type { Costs } from "../../core/limit.js";
-import type { Move, Origin } from "../../core/rules.js";
+import type { Move, Origin } from "../../core/model.js";
 
 /** A call of the store to an object. */
 export interface BucketCall {

@@ -7,7 +7,7 @@ import { readClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/rules.js";
+import type { Move, Origin } from "../../core/model.js";
 import { guard } from "../../guard/guard.js";
 import { GUARD_OPTIONS, guardOptionsOf } from "../../guard/options.js";
 import type { GuardOptions } from "../../port/guard-options.js";

@@ -6,8 +6,9 @@ import type { Costs } from "../../core/limit.js";
 import { adjust, renewHeld, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { HeldTable, Move, Origin } from "../../core/rules.js";
+import type { Move, Origin, Returns } from "../../core/model.js";
 import { checkNamedOnce, type Charge, type SyncStore } from "../../port/store.js";
+import type { HeldRecords } from "./held-records.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
 import { MemoryTable } from "./table.js";
@@ -86,7 +87,7 @@ export class MemoryStore implements SyncStore {
   readonly #maxKeys: number;
   readonly #table: MemoryTable;
   /** The records of limits in flight. Made for the first of them. */
-  #held: HeldTable | null = null;
+  #held: HeldRecords | null = null;
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
   /** The blocks, as buckets of a limit. While no block exists, no call looks for one. */
   readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0 };
@@ -219,11 +220,15 @@ export class MemoryStore implements SyncStore {
     if (limiterChecks) limiterChecks.checkPolicyName(this, policy.name);
     const salt = { high: 0, low: 0 };
     this.#saltOf(policy.name, salt);
+    const buckets = policy.limits.map(fullBucket);
     const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0 }));
-    const tables = policy.limits.map(({ rule }) =>
-      rule?.inFlight ? (this.#held ??= rule.makeTable(this.#maxKeys)) : this.#table);
-    const entry = { policy, salt, limits, tables, buckets: policy.limits.map(fullBucket) };
+    const tables = policy.limits.map(({ returns }) => (returns === undefined ? this.#table : this.#heldBy(returns)));
+    const entry = { policy, salt, limits, tables, buckets };
     this.#byPolicy.set(policy, entry);
     return entry;
+  }
+
+  #heldBy({ dating }: Returns): HeldRecords {
+    return (this.#held ??= new (dating.table as typeof HeldRecords)(this.#maxKeys));
   }
 }

@@ -8,7 +8,7 @@ import { costAt, type Costs } from "../../core/limit.js";
 import { isHeldAt, type Decision } from "../../core/decision.js";
 import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/rules.js";
+import type { Move, Origin } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
 import type { AsyncStore, Charge, Guard } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";

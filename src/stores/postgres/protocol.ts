@@ -72,14 +72,14 @@ export function readRows(rows: readonly unknown[], what: Operation, parts: reado
   const snapshots = parts.map(({ policy, name }) => {
     const own: FoundLimit[] = [];
     let hasNull = false;
-    const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken, rule }): Bucket => {
+    const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken, kind }): Bucket => {
       const found = rows[next++] as FoundLimit | undefined;
       if (found === undefined) throw notUpdated(parts, rows);
       own.push(found);
       hasNull ||= found.spent_before === null;
       const [now, lag] = [Number(found.now_ms), Number(found.lag)];
       const record = { spent: Number(found.spent_before), unitsPerMs, unitsPerToken };
-      if (!rule?.inFlight || hasNull || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
+      if (kind.joins || hasNull || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
       // -1, and -1 more for each date. A function of an older version counts no tokens in flight.
       if (lag >= 0) throw notUpdated(parts, rows);
       const dated = rows.slice(next, (next += -1 - lag)) as FoundLimit[];

@@ -12,7 +12,7 @@ export const PARAMETERS = [
   ["per_ms", "bigint[]"], // per limit: units that refill each ms
   ["per_token", "bigint[]"], // per limit: units in a token
   ["full_ms", "bigint[]"], // per limit: ms from empty to full
-  ["dates", "bigint[]"], // six per limit, as `numbersOf` and `rateNumbers` of core/rules.ts make them, or empty
+  ["dates", "bigint[]"], // six per limit, as `numbersOf` and `rateNumbers` of port/dated.ts make them, or empty
   ["clock", "bigint"], // ms since 1970, or null for the server's own clock
 ] as const;
 

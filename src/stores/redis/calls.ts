@@ -15,6 +15,7 @@ import {
   type StoreRequest,
 } from "./protocol.js";
 import { scriptWith } from "./script.js";
+import { datedWorkOf } from "../../port/dated.js";
 
 /** Sends the requests of a store, and reads what the server decided. */
 export class ScriptCalls {
@@ -51,7 +52,7 @@ export class ScriptCalls {
 
   /** Adds to the script what the policy needs. */
   prepareFor(policy: Policy): void {
-    const hooks = policy.dated?.hooksWith(this.#hooks, policy) ?? this.#hooks;
+    const hooks = datedWorkOf(policy)?.hooksWith(this.#hooks, policy) ?? this.#hooks;
     if (hooks === this.#hooks) return;
     this.#hooks = hooks;
     this.#run = scriptRunner(this.#client, scriptWith(hooks));

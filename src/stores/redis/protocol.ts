@@ -2,13 +2,14 @@ import type { Bucket } from "../../core/bucket.js";
 import { costAt, sameCosts, type Costs, type Limit } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
-import type { Origin } from "../../core/rules.js";
+import type { Origin } from "../../core/model.js";
 import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
 import type { RunScript } from "./client.js";
 import type { NodeWay } from "./cluster/node-clients.js";
 import { clockFault, numbersOfRates, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
+import { datedWorkOf } from "../../port/dated.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
 export interface StoreRequest {
@@ -111,7 +112,7 @@ export function writeRequests(requests: readonly StoreRequest[], now: string, ma
         }
       }
       // A list becomes its numbers with commas between.
-      runs.push(index, String(policy.dated?.tokensOf(first.what, part, now) ?? withNumbers(part)));
+      runs.push(index, String(datedWorkOf(policy)?.tokensOf(first.what, part, now) ?? withNumbers(part)));
     }
   }
   args[1] = String(args.length + 1);

@@ -4,7 +4,7 @@ import { LATEST_MS, MARK_MS } from "./mark.js";
  * The part of the script for all other requests: any number of parts and limits, and any stored value. `script.ts`
  * inserts it where a call first needs it, because creating these functions costs more than a simple decision.
  *
- * `hooks` is put before it, in the scope of these functions: `calendar/lua.ts` replaces some of them.
+ * `hooks` is put before it, in the scope of these functions: `limits/quota-lua.ts` replaces some of them.
  *
  * Defines `long(run, done, length)`. It answers the request with `KEYS[done + 1]` as its first key and with the run at
  * index `run` of ARGV. It appends to the `length` entries of the reply, and returns their new number.

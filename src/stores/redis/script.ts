@@ -27,7 +27,7 @@ import { longWay } from "./script-long.js";
  *       d: 0
  *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
  *       for a policy with a quota or a limit in flight, and for a give-back with an instant, always all of them, then
- *         six numbers for each limit: `numbersOf` and `rateNumbers` in `core/rules.ts`
+ *         six numbers for each limit: `numbersOf` and `rateNumbers` in `port/dated.ts`
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
  *   if the part fits, the units spent before this request

@@ -1,7 +1,7 @@
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/rules.js";
+import type { Move, Origin } from "../../core/model.js";
 import { adjustRecords, BLOCK, blockRecords, consumeRecords, renewRecords, type Records } from "../../core/records.js";
 import { sharesWork } from "../../platform.js";
 import { bucketName } from "./bucket-name.js";

@@ -1,6 +1,6 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
-import { rateNumbers, type DatedPart, type DatedWork } from "../../core/rules.js";
+import { datedWorkOf, rateNumbers, type DatedPart, type DatedWork } from "../../port/dated.js";
 import type { Decision } from "../../core/decision.js";
 import { consumeBlocked, peekBlocked } from "../../core/records.js";
 import { StoreError } from "./store-error.js";
@@ -17,7 +17,8 @@ export type PartDates = Pick<StorePart, "from" | "moved" | "to">;
 
 /** What decides dates for the parts. Undefined if they are rates. */
 export function datedOf(parts: readonly StorePart[]): DatedWork | undefined {
-  return parts.find(({ policy }) => policy.dated)?.policy.dated;
+  const part = parts.find(({ policy }) => policy.dated);
+  return part && datedWorkOf(part.policy);
 }
 
 /** Six numbers for each limit of an adjustment, for a server: those of its rules. Undefined if it needs none. */

@@ -2,7 +2,7 @@ import { readClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/rules.js";
+import type { Move, Origin } from "../../core/model.js";
 import { peekRecords, type Records } from "../../core/records.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";

@@ -2,7 +2,7 @@ import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
 import type { Decision, Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
-import type { Origin } from "../../core/rules.js";
+import type { Origin } from "../../core/model.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords } from "../../core/records.js";
 
 /**

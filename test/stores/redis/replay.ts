@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { definePolicy, type Decision, type Policy } from "sluice";
 import { bucketName } from "sluice/store";
 import { adjustRecords, BLOCK, BLOCK_LIMIT, blockLeft, blockRecords, consumeRecords, peekRecords, redateBlock, type Records } from "../../../src/core/records.js";
-import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../../src/core/bucket.js";
+import { charge, fullBucket, backFrom, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import type { Costs, Limit } from "../../../src/core/limit.js";
 import { peek, whileBlocked } from "../../../src/core/decision.js";
 import type { StoreRequest } from "../../../src/stores/redis/protocol.js";
@@ -209,7 +209,7 @@ function seen(records: Records, policy: Policy, now: number): Bucket[] {
     const bucket = records.get(limit.name) ?? fullBucket(limit);
     const { unitsPerMs, unitsPerToken } = limit;
     const spent = spentAt(bucket, limit, now);
-    return { spent, at: now + lagAt(bucket, limit, now), unitsPerMs, unitsPerToken };
+    return { spent, at: backFrom(bucket, limit, now), unitsPerMs, unitsPerToken };
   });
 }
 

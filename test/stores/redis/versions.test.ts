@@ -34,7 +34,7 @@ function tooNew(script: string): string[] {
 /** Every string that the files of the script export. */
 async function scripts(): Promise<string[]> {
   const folder = new URL("../../../src/stores/redis/", import.meta.url);
-  const files = [...readdirSync(folder).filter((file) => /^script.*\.ts$/.test(file)), "../../calendar/lua.ts"];
+  const files = [...readdirSync(folder).filter((file) => /^script.*\.ts$/.test(file)), "../../limits/quota-lua.ts"];
   const modules = await Promise.all(files.map((file) => import(/* @vite-ignore */ new URL(file, folder).href) as Promise<Record<string, unknown>>));
   const [limit] = definePolicy({ capacity: 6, refill: perSecond(1) }).limits;
   return modules.flatMap(({ loneScript, ...others }) => [

@@ -98,11 +98,11 @@ export const wrongBesideDates: readonly WrongStore[] = [
   ["dates all charges by the calendar of the first", wrongStore({
       async consumeTogether(charges) {
         const decisions = await right.consumeTogether.call(this, charges);
-        const [rule] = charges.flatMap(({ policy }) => policy.limits.flatMap((_limit, i) => quotaAt(policy, i) ?? []));
-        if (rule !== undefined && decisions.every(({ allowed }) => allowed)) for (const { policy, key } of charges) {
+        const [kind] = charges.flatMap(({ policy }) => policy.limits.flatMap((_limit, i) => quotaAt(policy, i) ?? []));
+        if (kind !== undefined && decisions.every(({ allowed }) => allowed)) for (const { policy, key } of charges) {
           const now = this.now();
           const buckets = this.load(policy, key, now);
-          eachQuota(buckets, policy, now, (bucket) => { if (bucket.spent > 0) bucket.at = rule.dateOf(now); });
+          eachQuota(buckets, policy, now, (bucket) => { if (bucket.spent > 0) bucket.at = kind.dateOf(now); });
           this.save(policy, key, buckets, now);
         }
         return decisions;

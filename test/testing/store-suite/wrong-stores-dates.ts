@@ -1,55 +1,55 @@
 // Changes of dated records, for stores that are wrong about quotas and limits in flight.
-import type { Bucket } from "../../../src/core/bucket.js";
-import { costAt, type Costs, type Limit } from "../../../src/core/limit.js";
-import type { InFlightRule, QuotaRule } from "../../../src/core/rules.js";
-import { tokensIn, withTokens, type Dates } from "../../../src/in-flight/dates.js";
+import { setDates, withUnits } from "../../../src/core/bucket.js";
+import { costAt } from "../../../src/core/limit.js";
+import type { Bucket, Costs, Kind, Limit } from "../../../src/core/model.js";
 import type { Decision, Policy } from "../../../src/index.js";
 import { right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 
 /** Changes a bucket of a dated limit: a quota, or a limit in flight. */
-type Change<Rule> = (bucket: Bucket, rule: Rule, now: number, place: number) => void;
+type Change = (bucket: Bucket, kind: Kind, now: number, place: number) => void;
 
 /** The quota at this place of a policy. */
-export const quotaAt = (policy: Policy, place: number): QuotaRule | undefined => (policy.limits[place] as Limit).renews?.rule;
+export const quotaAt = (policy: Policy, place: number): Kind | undefined => (policy.limits[place] as Limit).renews?.dating.kind;
 
 /** The limit in flight at this place of a policy. */
-export const heldAt = (policy: Policy, place: number): InFlightRule | undefined => (policy.limits[place] as Limit).returns?.rule;
+export const heldAt = (policy: Policy, place: number): Kind | undefined => (policy.limits[place] as Limit).returns?.dating.kind;
 
 /** Calls `change` with the bucket of each quota. */
-export function eachQuota(buckets: readonly Bucket[], policy: Policy, now: number, change: Change<QuotaRule>): void {
+export function eachQuota(buckets: readonly Bucket[], policy: Policy, now: number, change: Change): void {
   buckets.forEach((bucket, i) => {
-    const rule = quotaAt(policy, i);
-    if (rule !== undefined) change(bucket, rule, now, i);
+    const kind = quotaAt(policy, i);
+    if (kind !== undefined) change(bucket, kind, now, i);
   });
 }
 
 /** Calls `change` with the bucket of each limit in flight. */
-export function eachHeld(buckets: readonly Bucket[], policy: Policy, now: number, change: Change<InFlightRule>): void {
+export function eachHeld(buckets: readonly Bucket[], policy: Policy, now: number, change: Change): void {
   buckets.forEach((bucket, i) => {
-    const rule = heldAt(policy, i);
-    if (rule !== undefined) change(bucket, rule, now, i);
+    const kind = heldAt(policy, i);
+    if (kind !== undefined) change(bucket, kind, now, i);
   });
-}
-
-/** Gives a record in flight these dates. */
-export function setDates(bucket: Bucket, dates: Dates): void {
-  Object.assign(bucket, { dates, spent: tokensIn(dates), at: dates.at(-2) ?? 0 });
 }
 
 /** Moves tokens in flight from one date to another. */
 export function moveTokens(bucket: Bucket, tokens: number, from: number, to: number): void {
-  setDates(bucket, withTokens(withTokens(bucket.dates ?? [], from, -tokens), to, tokens));
+  setDates(bucket, bucket, withUnits(withUnits(bucket.dates ?? [], from, -tokens), to, tokens));
 }
 
 /** The milliseconds between two dates of a limit in flight. */
-export const stepOf = ({ times }: InFlightRule): number => Math.ceil(times.staleAfterMs / 16);
+export const stepOf = (policy: Policy, place: number): number => Math.ceil((policy.limits[place]?.returns?.staleAfterMs ?? 0) / 16);
+
+/** Tokens at one date. */
+export function tokensAt(dates: readonly number[], date: number): number {
+  const place = dates.findIndex((each, i) => i % 2 === 0 && each === date);
+  return place < 0 ? 0 : (dates[place + 1] as number);
+}
 
 /** Each pair of date and tokens of a record in flight, changed. */
 export function changeDates(bucket: Bucket, change: (date: number, tokens: number) => readonly [date: number, tokens: number]): void {
   const old = bucket.dates ?? [];
-  let dates: Dates = [];
-  for (let i = 0; i < old.length; i += 2) dates = withTokens(dates, ...change(old[i] as number, old[i + 1] as number));
-  setDates(bucket, dates);
+  let dates: readonly number[] = [];
+  for (let i = 0; i < old.length; i += 2) dates = withUnits(dates, ...change(old[i] as number, old[i + 1] as number));
+  setDates(bucket, bucket, dates);
 }
 
 /** Changes each bucket that an allowed call has charged. */

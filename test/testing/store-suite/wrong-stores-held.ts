@@ -1,11 +1,12 @@
 // Stores that date tokens in flight wrongly, or give them back wrongly, each with one mistake.
 import type { Bucket } from "../../../src/core/bucket.js";
+import { setDates } from "../../../src/core/bucket.js";
 import { adjust } from "../../../src/core/decision.js";
 import { costAt } from "../../../src/core/limit.js";
 import type { Policy } from "../../../src/index.js";
 import { nextTurn, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import {
-  afterTaking, changeDates, costsBut, eachHeld, heldAt, moveTokens, onReading, onReadingLate, onWriting, setDates, stepOf,
+  afterTaking, changeDates, costsBut, eachHeld, heldAt, moveTokens, onReading, onReadingLate, onWriting, stepOf,
 } from "./wrong-stores-dates.js";
 import type { WrongStore } from "./wrong-stores.js";
 
@@ -22,15 +23,15 @@ const NAMED = "L21 · the store names the kind";
 /** Moves what a call took at `now` to another date. */
 const dating = (dateOf: (now: number, step: number, date: number) => number): typeof RightStore =>
   afterTaking((buckets, policy, now, costs) =>
-    eachHeld(buckets, policy, now, (bucket, rule, _now, i) =>
-      moveTokens(bucket, costAt(costs, i), rule.dateOf(now), dateOf(now, stepOf(rule), rule.dateOf(now)))));
+    eachHeld(buckets, policy, now, (bucket, kind, _now, i) =>
+      moveTokens(bucket, costAt(costs, i), kind.dateOf(now), dateOf(now, stepOf(policy, i), kind.dateOf(now)))));
 
 /** Joins or drops the earliest dates of a record that has more than `most`. */
 const keepingDates = (most: number, joins: boolean): typeof RightStore =>
   onWriting((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket) => {
     const { dates = [] } = bucket;
     const [dropped, kept] = [dates.slice(0, -2 * most), dates.slice(-2 * most)];
-    setDates(bucket, kept);
+    setDates(bucket, bucket, kept);
     if (joins && dropped.length > 0) changeDates(bucket, (date, tokens) => [date, tokens + (date === kept[0] ? sumOf(dropped) : 0)]);
   }));
 
@@ -42,9 +43,9 @@ const givingBack = (to: (bucket: Bucket, date: number, tokens: number, now: numb
     change(buckets, policy, changes, now, from) {
       const own = costsBut(policy, changes, (change, limit) => (limit.returns && change < 0 ? 0 : change));
       const done = adjust(buckets, policy, own, now, from);
-      if (done && from !== undefined) eachHeld(buckets, policy, now, (bucket, rule, _now, i) => {
+      if (done && from !== undefined) eachHeld(buckets, policy, now, (bucket, kind, _now, i) => {
         const at = (typeof from === "object" ? from.heldAt : from) as number;
-        if (costAt(changes, i) < 0) to(bucket, rule.dateOf(at), -costAt(changes, i), now);
+        if (costAt(changes, i) < 0) to(bucket, kind.dateOf(at), -costAt(changes, i), now);
       });
       return done;
     },
@@ -59,11 +60,11 @@ function sharingHeld(nameOf: (policy: Policy, key: string) => string): typeof Ri
   return wrongStore({
     load(policy, key, now) {
       const buckets = right.load.call(this, policy, key, now);
-      eachHeld(buckets, policy, now, (bucket, _rule, _now, i) => setDates(bucket, of(this).get(`${nameOf(policy, key)} ${policy.limits[i]?.name}`) ?? []));
+      eachHeld(buckets, policy, now, (bucket, _kind, _now, i) => setDates(bucket, bucket, of(this).get(`${nameOf(policy, key)} ${policy.limits[i]?.name}`) ?? []));
       return buckets;
     },
     save(policy, key, buckets, now) {
-      eachHeld(buckets, policy, now, (bucket, _rule, _now, i) => of(this).set(`${nameOf(policy, key)} ${policy.limits[i]?.name}`, bucket.dates ?? []));
+      eachHeld(buckets, policy, now, (bucket, _kind, _now, i) => of(this).set(`${nameOf(policy, key)} ${policy.limits[i]?.name}`, bucket.dates ?? []));
       right.save.call(this, policy, key, buckets, now);
     },
     async reset(policy, key) {
@@ -85,11 +86,11 @@ export const wrongHeld: readonly WrongStore[] = [
   ["keeps 16 dates, and drops the earliest", keepingDates(16, false), DATES],
   ["keeps 16 dates, and joins the earliest", keepingDates(16, true), DATES],
   ["keeps 8 dates, and joins the earliest", keepingDates(8, true), DATES],
-  ["forgets the record at its first date", onReading((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket) => { if ((bucket.dates?.[0] ?? now) < now) setDates(bucket, []); })), BY_ITSELF],
-  ["never lets tokens in flight come back by themselves", onReading((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket, rule) => changeDates(bucket, (date, tokens) => [date < now ? rule.dateOf(now) : date, tokens]))), BY_ITSELF],
-  ["starts the time of all tokens in flight again with each call", afterTaking((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket, rule) => changeDates(bucket, (_date, tokens) => [rule.dateOf(now), tokens]))), BY_ITSELF],
+  ["forgets the record at its first date", onReading((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket) => { if ((bucket.dates?.[0] ?? now) < now) setDates(bucket, bucket, []); })), BY_ITSELF],
+  ["never lets tokens in flight come back by themselves", onReading((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket, kind) => changeDates(bucket, (date, tokens) => [date < now ? kind.dateOf(now) : date, tokens]))), BY_ITSELF],
+  ["starts the time of all tokens in flight again with each call", afterTaking((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket, kind) => changeDates(bucket, (_date, tokens) => [kind.dateOf(now), tokens]))), BY_ITSELF],
   ["lets tokens come back a millisecond late", onReadingLate((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket) => changeDates(bucket, (date, tokens) => [date === now - 1 ? now : date, tokens]))), WAITS],
-  ["forgets tokens whose date is far ahead of its clock", onReading((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket, rule) => changeDates(bucket, (date, tokens) => [date, date - now > rule.facts.fullMs ? 0 : tokens]))), FAR],
+  ["forgets tokens whose date is far ahead of its clock", onReading((buckets, policy, now) => eachHeld(buckets, policy, now, (bucket, _kind, _now, i) => changeDates(bucket, (date, tokens) => [date, date - now > (policy.limits[i]?.fullMs as number) ? 0 : tokens]))), FAR],
   ["keeps a date that is far ahead of its clock", wrongStore({
       isStale(buckets, policy, now) { return right.isStale.call(this, buckets.filter((_bucket, i) => !heldAt(policy, i)), { ...policy, limits: policy.limits.filter((_limit, i) => !heldAt(policy, i)) as never }, now); },
     }), FAR],
@@ -99,7 +100,7 @@ export const wrongHeld: readonly WrongStore[] = [
         load(policy, key, now) {
           const buckets = right.load.call(this, policy, key, now);
           const name = this.name(policy, key);
-          if (last.has(name) && last.get(name) !== keyOfDates(policy)) eachHeld(buckets, policy, now, (bucket) => setDates(bucket, []));
+          if (last.has(name) && last.get(name) !== keyOfDates(policy)) eachHeld(buckets, policy, now, (bucket) => setDates(bucket, bucket, []));
           last.set(name, keyOfDates(policy));
           return buckets;
         },
@@ -118,14 +119,14 @@ export const wrongHeld: readonly WrongStore[] = [
     }), ITS_DATE],
   ["gives back to the last date", givingBack((bucket, _date, tokens) => {
       const last = bucket.dates?.at(-2);
-      if (last !== undefined) setDates(bucket, [...(bucket.dates as number[]).slice(0, -1), Math.max(0, (bucket.dates as number[]).at(-1) as number - tokens)]);
+      if (last !== undefined) setDates(bucket, bucket, [...(bucket.dates as number[]).slice(0, -1), Math.max(0, (bucket.dates as number[]).at(-1) as number - tokens)]);
     }), ITS_DATE],
   ["gives back twice", givingBack((bucket, date, tokens) => moveTokens(bucket, 2 * tokens, date, -1)), GIVES_BACK],
   ["gives back tokens that are not there", givingBack((bucket, date, tokens) => {
       const { dates = [] } = bucket;
       const isThere = dates.some((each, i) => i % 2 === 0 && each === date);
       if (isThere) changeDates(bucket, (each, held) => [each, held - (each === date ? tokens : 0)]);
-      else if (dates.length > 0) setDates(bucket, [...dates.slice(0, 1), Math.max(0, (dates[1] as number) - tokens), ...dates.slice(2)]);
+      else if (dates.length > 0) setDates(bucket, bucket, [...dates.slice(0, 1), Math.max(0, (dates[1] as number) - tokens), ...dates.slice(2)]);
     }), ANY],
   ["does nothing at the second settlement of one instant", (() => {
       const settled = new Map<string, Set<unknown>>();
@@ -154,9 +155,9 @@ export const wrongHeld: readonly WrongStore[] = [
   ["dates what a settlement charges to the decision", wrongStore({
       change(buckets, policy, changes, now, from) {
         const done = right.change.call(this, buckets, policy, changes, now, from);
-        if (done && from !== undefined) eachHeld(buckets, policy, now, (bucket, rule, _now, i) => {
-          const date = rule.dateOf((typeof from === "object" ? from.heldAt : from) as number);
-          if (costAt(changes, i) > 0 && date >= now) moveTokens(bucket, costAt(changes, i), rule.dateOf(now), date);
+        if (done && from !== undefined) eachHeld(buckets, policy, now, (bucket, kind, _now, i) => {
+          const date = kind.dateOf((typeof from === "object" ? from.heldAt : from) as number);
+          if (costAt(changes, i) > 0 && date >= now) moveTokens(bucket, costAt(changes, i), kind.dateOf(now), date);
         });
         return done;
       },
@@ -173,7 +174,7 @@ export const wrongHeld: readonly WrongStore[] = [
     }), ANY],
   ["counts tokens in flight for the last limit only", afterTaking((buckets, policy, now, costs) => {
       const last = policy.limits.findLastIndex(({ returns }) => returns);
-      eachHeld(buckets, policy, now, (bucket, rule, _now, i) => { if (i !== last) moveTokens(bucket, costAt(costs, i), rule.dateOf(now), -1); });
+      eachHeld(buckets, policy, now, (bucket, kind, _now, i) => { if (i !== last) moveTokens(bucket, costAt(costs, i), kind.dateOf(now), -1); });
     }), ANY],
   ["tells a refused caller the date in place of `retryMs`", wrongStore({
       decide(buckets, policy, costs, now) {
@@ -182,6 +183,6 @@ export const wrongHeld: readonly WrongStore[] = [
       },
     }), WAITS],
   ["dates tokens in flight by the clock of the process", afterTaking(function (this: RightStore, buckets, policy, now, costs) {
-      if (this.setup.clock === undefined) eachHeld(buckets, policy, now, (bucket, rule, _now, i) => moveTokens(bucket, costAt(costs, i), rule.dateOf(now), rule.dateOf(Date.now())));
+      if (this.setup.clock === undefined) eachHeld(buckets, policy, now, (bucket, kind, _now, i) => moveTokens(bucket, costAt(costs, i), kind.dateOf(now), kind.dateOf(Date.now())));
     }), "L21 · own clock"],
 ];

@@ -2,13 +2,14 @@
 import { adjust, consume } from "../../../src/core/decision.js";
 import { costAt, type Limit } from "../../../src/core/limit.js";
 import type { Bucket } from "../../../src/core/bucket.js";
-import type { Origin, Renewal } from "../../../src/core/rules.js";
-import { periodsOf } from "../../../src/calendar/periods.js";
-import { quotaRule } from "../../../src/calendar/rule.js";
+import type { Origin, Renewal } from "../../../src/core/model.js";
+import { periodsOf } from "../../../src/limits/periods.js";
+import { quotaDating } from "../../../src/limits/quota.js";
 import type { Policy } from "../../../src/index.js";
 import { nextTurn, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import { afterTaking, costsBut, eachQuota, onReading, onReadingLate, onWriting, quotaAt } from "./wrong-stores-dates.js";
 import type { WrongStore } from "./wrong-stores.js";
+import { ALL_UNITS } from "../../../src/core/bucket.js";
 
 const GRANTS = "L20 · a quota grants its capacity";
 const GIVES_BACK = "L20 · what a settlement gives back";
@@ -27,12 +28,14 @@ type PeriodAt = (now: number) => readonly [first: number, last: number];
 const inheriting = <T extends object>(of: T, members: Partial<T>): T =>
   Object.create(of, Object.getOwnPropertyDescriptors(members)) as T;
 
+const lastOf = (periodAt: PeriodAt) => (now: number): number => periodAt(now)[1];
+
 /** Reads each quota by another calendar. */
 const byCalendar = (periodsFor: (renewal: Renewal) => PeriodAt): typeof RightStore => {
   const known = new Map<Policy, Policy>();
   const copyOf = (policy: Policy): Policy => {
     const limits = policy.limits.map((limit: Limit) =>
-      limit.renews ? inheriting(limit, { rule: quotaRule(limit.renews.rule.facts, periodsFor(limit.renews)) }) : limit);
+      limit.renews ? inheriting(limit, { kind: quotaDating(limit.renews.dating.facts, lastOf(periodsFor(limit.renews))).kind }) : limit);
     const copy = known.get(policy) ?? inheriting(policy, { limits: limits as never });
     known.set(policy, copy);
     return copy;
@@ -58,8 +61,8 @@ const givingBack = (isRight: (own: number, date: number, now: number) => boolean
       const dates = buckets.map(({ at: own }) => own);
       const given = costsBut(policy, changes, (change, { renews }) => (renews && change < 0 && at !== undefined ? 0 : change));
       const done = adjust(buckets, policy, given, now, from);
-      if (done && at !== undefined) eachQuota(buckets, policy, now, (bucket, rule, _now, i) => {
-        if (costAt(changes, i) < 0 && isRight(dates[i] as number, rule.dateOf(at), now)) bucket.spent = Math.max(0, bucket.spent + costAt(changes, i));
+      if (done && at !== undefined) eachQuota(buckets, policy, now, (bucket, kind, _now, i) => {
+        if (costAt(changes, i) < 0 && isRight(dates[i] as number, kind.dateOf(at), now)) bucket.spent = Math.max(0, bucket.spent + costAt(changes, i));
       });
       return done;
     },
@@ -103,12 +106,12 @@ export const wrongPeriods: readonly WrongStore[] = [
     }), BERLIN],
   ["ends each period after its usual length", byCalendar((renewal) => {
       const periodAt = periodsOf(startOf(renewal));
-      return (now) => { const [first] = periodAt(now); return [first, first + renewal.rule.facts.windowSeconds * 1_000 - 1]; };
+      return (now) => { const [first] = periodAt(now); return [first, first + renewal.dating.facts.windowSeconds * 1_000 - 1]; };
     }), BERLIN],
   ["begins each period at midnight", byCalendar((renewal) => periodsOf({ ...startOf(renewal), atMs: 0 })), BERLIN],
   ["begins each week on Monday", byCalendar((renewal) => periodsOf({ ...startOf(renewal), ...(renewal.every === "week" && { day: 1 }) })), BERLIN],
   ["begins each month on the 1st", byCalendar((renewal) => periodsOf({ ...startOf(renewal), ...(renewal.every === "month" && { day: 1 }) })), BERLIN],
-  ["begins a period with its first call", afterTaking((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, { facts }) => { bucket.at = now + facts.windowSeconds * 1_000 - 1; })), GRANTS],
+  ["begins a period with its first call", afterTaking((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, _kind, _now, i) => { bucket.at = now + (policy.limits[i]?.windowSeconds as number) * 1_000 - 1; })), GRANTS],
   ["gives all quotas of a policy the first date", sharing((dates) => Math.min(...dates)), MONTHS],
   ["gives all quotas of a policy the last date", sharing((dates) => Math.max(...dates)), MONTHS],
   ["gives all quotas of a policy the date of the first one", sharing(([date]) => date as number), MONTHS],
@@ -138,7 +141,7 @@ export const wrongPeriods: readonly WrongStore[] = [
           const row = this.row(policy, key);
           const carried = left.get(this.server) ?? new Map<string, number>();
           left.set(this.server, carried);
-          eachQuota(buckets, policy, now, (bucket, _rule, _now, i) => {
+          eachQuota(buckets, policy, now, (bucket, _kind, _now, i) => {
             const { name, capacity } = policy.limits[i] as Limit;
             const old = row?.get(name);
             if (old !== undefined && old.at < now && old.unitsPerMs === bucket.unitsPerMs && old.spent < capacity) bucket.spent -= capacity - old.spent;
@@ -147,9 +150,9 @@ export const wrongPeriods: readonly WrongStore[] = [
         },
       });
     })(), ANY],
-  ["carries a debt over to the next period", onReading((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, rule, _now, i) => {
+  ["carries a debt over to the next period", onReading((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, kind, _now, i) => {
       const { capacity } = policy.limits[i] as Limit;
-      if (bucket.spent > capacity && bucket.at < now && bucket.at > 0) Object.assign(bucket, { spent: bucket.spent - capacity, at: rule.dateOf(now) });
+      if (bucket.spent > capacity && bucket.at < now && bucket.at > 0) Object.assign(bucket, { spent: bucket.spent - capacity, at: kind.dateOf(now) });
     })), ANY],
   ["gives back to a later period than that of the decision", givingBack((own, date, now) => own >= date && own >= now), GIVES_BACK],
   ["gives back to an earlier period than that of the decision", givingBack((own, date, now) => own <= date && own >= now), ANY],
@@ -163,8 +166,8 @@ export const wrongPeriods: readonly WrongStore[] = [
       change(buckets, policy, changes, now, from) {
         const at = typeof from === "object" ? from.at : from;
         return adjust(buckets, policy, costsBut(policy, changes, (change, _limit, i) => {
-          const rule = quotaAt(policy, i);
-          return rule !== undefined && at !== undefined && change > 0 && rule.dateOf(at) !== rule.dateOf(now) ? 0 : change;
+          const kind = quotaAt(policy, i);
+          return kind !== undefined && at !== undefined && change > 0 && kind.dateOf(at) !== kind.dateOf(now) ? 0 : change;
         }), now, from);
       },
     }), GIVES_BACK],
@@ -187,42 +190,42 @@ export const wrongPeriods: readonly WrongStore[] = [
   ["moves the date at a credit", wrongStore({
       change(buckets, policy, changes, now, from) {
         const done = right.change.call(this, buckets, policy, changes, now, from);
-        if (done) eachQuota(buckets, policy, now, (bucket, rule, _now, i) => { if (costAt(changes, i) < 0) bucket.at = rule.dateOf(now); });
+        if (done) eachQuota(buckets, policy, now, (bucket, kind, _now, i) => { if (costAt(changes, i) < 0) bucket.at = kind.dateOf(now); });
         return done;
       },
     }), ANY],
   ["moves the date with a cost of 0", wrongStore({
       decide(buckets, policy, costs, now) {
         const decision = right.decide.call(this, buckets, policy, costs, now);
-        if (decision.allowed) eachQuota(buckets, policy, now, (bucket, rule, _now, i) => { if (costAt(costs, i) === 0) bucket.at = rule.dateOf(now); });
+        if (decision.allowed) eachQuota(buckets, policy, now, (bucket, kind, _now, i) => { if (costAt(costs, i) === 0) bucket.at = kind.dateOf(now); });
         return decision;
       },
     }), ANY],
   ["dates a debit to the next period", wrongStore({
       change(buckets, policy, changes, now, from) {
         const done = right.change.call(this, buckets, policy, changes, now, from);
-        if (done) eachQuota(buckets, policy, now, (bucket, rule, _now, i) => { if (costAt(changes, i) > 0) bucket.at = rule.dateOf(rule.dateOf(now) + 1); });
+        if (done) eachQuota(buckets, policy, now, (bucket, kind, _now, i) => { if (costAt(changes, i) > 0) bucket.at = kind.dateOf(kind.dateOf(now) + 1); });
         return done;
       },
     }), ANY],
-  ["takes a debit of a quota up to its capacity", onWriting((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, _rule, _now, i) => { bucket.spent = Math.min(bucket.spent, policy.limits[i]?.capacity as number); })), ANY],
+  ["takes a debit of a quota up to its capacity", onWriting((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, _kind, _now, i) => { bucket.spent = Math.min(bucket.spent, policy.limits[i]?.capacity as number); })), ANY],
   ["answers true for a debit beyond 2^53 - 1 of a quota", wrongStore({
       async adjust(policy, key, changes, from) { return (await right.adjust.call(this, policy, key, changes, from)) || policy.limits.some(({ renews }) => renews); },
     }), ANY],
-  ["fills a quota that was a rate", onReading((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, rule) => { if (bucket.unitsPerMs !== rule.tokens) bucket.spent = 0; })), TURNS],
+  ["fills a quota that was a rate", onReading((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket) => { if (bucket.unitsPerMs !== ALL_UNITS) bucket.spent = 0; })), TURNS],
   ["fills a rate that was a quota", onReading((buckets, policy) => buckets.forEach((bucket: Bucket, i) => {
       const limit = policy.limits[i] as Limit;
-      if (!limit.rule && bucket.unitsPerMs === Number.MAX_SAFE_INTEGER && limit.unitsPerMs !== bucket.unitsPerMs) bucket.spent = 0;
+      if (limit.refill && bucket.unitsPerMs === Number.MAX_SAFE_INTEGER && limit.unitsPerMs !== bucket.unitsPerMs) bucket.spent = 0;
     })), TURNS],
   ["gives back to the record of a rate by the date of a quota", wrongStore({
       change(buckets, policy, changes, now, from) {
-        const wasRate = buckets.map(({ unitsPerMs }, i) => quotaAt(policy, i) !== undefined && unitsPerMs !== quotaAt(policy, i)?.tokens);
+        const wasRate = buckets.map(({ unitsPerMs }, i) => quotaAt(policy, i) !== undefined && unitsPerMs !== ALL_UNITS);
         const done = right.change.call(this, buckets, policy, changes, now, from);
         if (done && from !== undefined) buckets.forEach((bucket, i) => { if (wasRate[i] && costAt(changes, i) < 0) bucket.spent = Math.max(0, bucket.spent + costAt(changes, i)); });
         return done;
       },
     }), ANY],
-  ["forgets a quota that is too far ahead of its clock", onReading((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, { facts }) => { if (bucket.at - now > facts.fullMs) bucket.spent = 0; })), FAR],
+  ["forgets a quota that is too far ahead of its clock", onReading((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, _kind, _now, i) => { if (bucket.at - now > (policy.limits[i]?.fullMs as number)) bucket.spent = 0; })), FAR],
   ["keeps a quota that is too far ahead of its clock", wrongStore({
       isStale: (buckets, policy, now) => right.isStale(buckets.map((bucket, i) => (quotaAt(policy, i) ? { ...bucket, at: Math.min(now, bucket.at) } : bucket)), policy, now),
     }), FAR],
@@ -240,7 +243,7 @@ export const wrongPeriods: readonly WrongStore[] = [
       },
     }), ANY],
   ["finds the period by the clock of the process", afterTaking(function (this: RightStore, buckets, policy, now) {
-      if (this.setup.clock === undefined) eachQuota(buckets, policy, now, (bucket, rule) => { bucket.at = rule.dateOf(Date.now()); });
+      if (this.setup.clock === undefined) eachQuota(buckets, policy, now, (bucket, kind) => { bucket.at = kind.dateOf(Date.now()); });
     }), "L20 · own clock"],
   ["gives back to the period of the process's clock", wrongStore({
       change(buckets, policy, changes, now, from) {

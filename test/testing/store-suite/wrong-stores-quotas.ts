@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const saving = (change: (bucket: Bucket, now: number, policy: Policy) => void): typeof RightStore =>
   wrongStore({
     save(policy, key, buckets, now) {
-      policy.limits.forEach(({ rule }, i) => rule && change(buckets[i] as Bucket, now, policy));
+      policy.limits.forEach(({ refill }, i) => refill ?? change(buckets[i] as Bucket, now, policy));
       right.save.call(this, policy, key, buckets, now);
     },
   });
@@ -25,7 +25,7 @@ const loading = (change: (bucket: Bucket, now: number, date: number) => void): t
   wrongStore({
     load(policy, key, now) {
       const buckets = right.load.call(this, policy, key, now);
-      policy.limits.forEach(({ rule }, i) => rule && change(buckets[i] as Bucket, now, rule.dateOf(now)));
+      policy.limits.forEach(({ refill, kind }, i) => refill ?? change(buckets[i] as Bucket, now, kind.dateOf(now)));
       return buckets;
     },
   });
@@ -35,7 +35,7 @@ const givingBack = (isRight: (dateOf: (t: number) => number, now: number, at: nu
   wrongStore({
     change(buckets, policy, changes, now, from = now) {
       const at = (typeof from === "object" ? from.at : from) ?? now;
-      const dateOf = policy.limits.find(({ rule }) => rule)?.rule?.dateOf;
+      const dateOf = policy.limits.find(({ refill }) => !refill)?.kind.dateOf;
       return adjust(buckets, policy, changes, now, dateOf === undefined || isRight(dateOf, now, at) ? undefined : at);
     },
   });
@@ -47,7 +47,7 @@ export const wrongQuotas: readonly WrongStore[] = [
   ["dates a quota a millisecond early", saving((bucket, now) => { if (bucket.at > now) bucket.at -= 1; }), GRANTS],
   ["forgets a record a millisecond after it was spent, whatever its date", wrongStore({
       load(policy, key, now) {
-        return right.load.call(this, policy, key, now).map((bucket, i) => (policy.limits[i]?.rule && bucket.at > now ? { ...bucket, spent: 0 } : bucket));
+        return right.load.call(this, policy, key, now).map((bucket, i) => (!policy.limits[i]?.refill && bucket.at > now ? { ...bucket, spent: 0 } : bucket));
       },
     }), GRANTS],
   ["moves the date with each reading", loading((bucket, now, date) => { if (bucket.at >= now) bucket.at = date; }), TURNS],
@@ -59,7 +59,7 @@ export const wrongQuotas: readonly WrongStore[] = [
   ["settles a quota to the end of the period while a block lasts", wrongStore({
       refuse(buckets, policy, costs, now, blockMs) {
         const decision = right.refuse.call(this, buckets, policy, costs, now, blockMs);
-        consume(buckets, policy, policy.limits.map(({ rule }) => (rule ? 1 : 0)), now);
+        consume(buckets, policy, policy.limits.map(({ refill }) => (refill ? 0 : 1)), now);
         return decision;
       },
       isStale: () => true,
@@ -75,7 +75,7 @@ export const wrongQuotas: readonly WrongStore[] = [
   ["chooses the period by the clock of the process", wrongStore({
       save(policy, key, buckets, now) {
         // The clock of the process is a day behind the server's.
-        policy.limits.forEach(({ rule }, i) => { if (rule && this.setup.clock === undefined) (buckets[i] as Bucket).at = rule.dateOf(now - DAY_MS); });
+        policy.limits.forEach(({ refill, kind }, i) => { if (!refill && this.setup.clock === undefined) (buckets[i] as Bucket).at = kind.dateOf(now - DAY_MS); });
         right.save.call(this, policy, key, buckets, now);
       },
     }), "L20 · with its own clock"],

@@ -3,10 +3,9 @@ import type { Bucket } from "../../../src/core/bucket.js";
 import { adjust, renewHeld } from "../../../src/core/decision.js";
 import { costAt, type Costs } from "../../../src/core/limit.js";
 import { BLOCK } from "../../../src/core/records.js";
-import { tokensAt } from "../../../src/in-flight/dates.js";
 import type { Move, Policy } from "../../../src/index.js";
 import { nextTurn, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
-import { changeDates, costsBut, eachHeld, eachQuota, moveTokens, stepOf } from "./wrong-stores-dates.js";
+import { changeDates, costsBut, eachHeld, eachQuota, moveTokens, stepOf, tokensAt } from "./wrong-stores-dates.js";
 import type { WrongStore } from "./wrong-stores.js";
 
 const RENEWS = "L21 · a renewal keeps tokens longer";
@@ -22,8 +21,8 @@ const moving = (move: (bucket: Bucket, there: number, asked: number, dates: { fr
   wrongStore({
     move(buckets, policy, tokens, now, { from, to }) {
       renewHeld(buckets, policy, 0, now, { from, to });
-      eachHeld(buckets, policy, now, (bucket, rule, _now, i) => {
-        const dates = { from: rule.dateOf(from), to: rule.dateOf(to), step: stepOf(rule) };
+      eachHeld(buckets, policy, now, (bucket, kind, _now, i) => {
+        const dates = { from: kind.dateOf(from), to: kind.dateOf(to), step: stepOf(policy, i) };
         if (dates.to >= now) move(bucket, tokensAt(bucket.dates ?? [], dates.from), costAt(tokens, i), dates);
       });
     },
@@ -69,9 +68,9 @@ export const wrongRenewals: readonly WrongStore[] = [
       move(buckets, policy, tokens, now, { from, to }) {
         const over = buckets.map(({ dates = [] }) => dates);
         renewHeld(buckets, policy, tokens, now, { from, to });
-        eachHeld(buckets, policy, now, (bucket, rule, _now, i) => {
-          const date = rule.dateOf(from);
-          if (date < now && rule.dateOf(to) >= now) moveTokens(bucket, Math.min(costAt(tokens, i), tokensAt(over[i] as number[], date)), -1, rule.dateOf(to));
+        eachHeld(buckets, policy, now, (bucket, kind, _now, i) => {
+          const date = kind.dateOf(from);
+          if (date < now && kind.dateOf(to) >= now) moveTokens(bucket, Math.min(costAt(tokens, i), tokensAt(over[i] as number[], date)), -1, kind.dateOf(to));
         });
       },
     }), OVER],
@@ -84,7 +83,7 @@ export const wrongRenewals: readonly WrongStore[] = [
   ["moves a quota to the period of a renewal", wrongStore({
       move(buckets, policy, tokens, now, move) {
         right.move.call(this, buckets, policy, tokens, now, move);
-        eachQuota(buckets, policy, now, (bucket, rule) => { bucket.at = rule.dateOf(now); });
+        eachQuota(buckets, policy, now, (bucket, kind) => { bucket.at = kind.dateOf(now); });
       },
     }), WORKS],
   ["gives a quota back at a renewal", wrongStore({
@@ -127,7 +126,7 @@ export const wrongRenewals: readonly WrongStore[] = [
       move(buckets, policy, tokens, now, move) {
         const ends = buckets.map(({ at }) => at);
         right.move.call(this, buckets, policy, tokens, now, move);
-        eachHeld(buckets, policy, now, (bucket, _rule, _now, i) => changeDates(bucket, (date, held) => [date, date > (ends[i] as number) ? 0 : held]));
+        eachHeld(buckets, policy, now, (bucket, _kind, _now, i) => changeDates(bucket, (date, held) => [date, date > (ends[i] as number) ? 0 : held]));
       },
     }), RENEWS],
 ];

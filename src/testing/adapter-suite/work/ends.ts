@@ -1,4 +1,4 @@
-import { inFlightRule } from "../../../in-flight/rule.js";
+import { inFlightDating } from "../../../limits/in-flight.js";
 import type { Outcome } from "../../../http/index.js";
 import { createLimiter } from "../../../limiter/create-limiter.js";
 import { MemoryStore } from "../../../stores/memory/memory.js";
@@ -17,7 +17,7 @@ let servers = 0;
 // has a time, and so a beat, of its own: a test runner may clear the timers of another case.
 function shortPolicy() {
   const times = { staleAfterMs: 100 + (servers++ % 100), retryMs: 1_000, longestMs: 3_600_000 };
-  return { name: "suite", capacity: CAPACITY, returns: { ...times, rule: inFlightRule(times) } };
+  return { name: "suite", capacity: CAPACITY, returns: { ...times, dating: inFlightDating(times) } };
 }
 
 /** Cases about the end of work, where the response does not tell it: tokens in flight come back all the same (L21). */

@@ -1,4 +1,4 @@
-import { whenDone } from "../../../in-flight/when-done.js";
+import { whenDone } from "../../../limits/in-flight.js";
 import { createLimiter } from "../../../limiter/create-limiter.js";
 import type { AsyncStore } from "../../../port/store.js";
 import { MemoryStore } from "../../../stores/memory/memory.js";

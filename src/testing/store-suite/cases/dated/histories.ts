@@ -1,8 +1,8 @@
-import { daily } from "../../../../calendar/renewals.js";
+import { daily } from "../../../../limits/quota.js";
 import type { LimitOptions } from "../../../../core/limit.js";
 import type { Policy } from "../../../../core/policy.js";
-import type { LimitRule } from "../../../../core/rules.js";
-import { whenDone } from "../../../../in-flight/when-done.js";
+import type { Kind } from "../../../../core/model.js";
+import { whenDone } from "../../../../limits/in-flight.js";
 import type { Store } from "../../../../port/store.js";
 import { assert } from "../../../assert.js";
 import { randomBlock, randomChanges, randomCosts, randomMove } from "../../random.js";
@@ -65,8 +65,8 @@ export async function playDated(trial: Trial, history: DatedHistory): Promise<vo
   for (let tick = 0; tick < ticks; tick++) {
     const [limit] = random.pick(random.pick(callers).policies).limits;
     // Also to the last millisecond of a date, and to the first after it.
-    const { rule } = limit;
-    if (rule !== undefined && random.next() < 0.4) trial.move(rule.dateOf(trial.now) - trial.now + random.between(0, 1));
+    const { kind, refill } = limit;
+    if (refill === undefined && random.next() < 0.4) trial.move(kind.dateOf(trial.now) - trial.now + random.between(0, 1));
     else trial.move(Math.max(-400 * ONE_DAY_MS, Math.min(400 * ONE_DAY_MS, randomMove(random, limit, back))));
     instants = [...instants, trial.now].slice(-4);
     const calls = callers.flatMap(({ key, policies }) =>
@@ -101,7 +101,7 @@ export function checkKindNamed({ kinds }: Store, kind: string, trait: string): v
   );
 }
 
-/** The arithmetic of the first quota or limit in flight. */
-export function ruleOf({ limits }: Policy): LimitRule | undefined {
-  return limits.find(({ rule }) => rule)?.rule;
+/** How the tokens of the first quota or limit in flight come back. */
+export function datedKindOf({ limits }: Policy): Kind | undefined {
+  return limits.find(({ refill }) => refill === undefined)?.kind;
 }

@@ -1,13 +1,13 @@
-import { daily } from "../../../../calendar/renewals.js";
+import { daily } from "../../../../limits/quota.js";
 import type { Decision } from "../../../../core/decision.js";
 import type { LimitOptions } from "../../../../core/limit.js";
 import type { Policy } from "../../../../core/policy.js";
-import { whenDone } from "../../../../in-flight/when-done.js";
+import { whenDone } from "../../../../limits/in-flight.js";
 import { assert } from "../../../assert.js";
 import { LARGEST, randomLimit } from "../../random.js";
 import type { StoreCall } from "../../states.js";
 import type { StoreCase, Trial } from "../../trial.js";
-import { callersOf, checkKindNamed, playDated, ruleOf, STALE_MS } from "./histories.js";
+import { callersOf, checkKindNamed, playDated, datedKindOf, STALE_MS } from "./histories.js";
 
 /** A limit in flight most of the time, otherwise a rate or a quota. */
 function heldKind({ random }: Trial): LimitOptions {
@@ -147,7 +147,7 @@ export const inFlightCases: readonly StoreCase[] = [
       await trial.openStores("mixed");
       const policy = parallel(trial, 1);
       await trial.consume(policy, "caller");
-      const end = (ruleOf(policy)?.dateOf(trial.now) as number) + 1;
+      const end = (datedKindOf(policy)?.dateOf(trial.now) as number) + 1;
       const refusal = await trial.consume(policy, "caller");
       assert(refusal.retryAfterMs === 1_000, `Expected to be told to ask in 1000 ms, got ${refusal.retryAfterMs}`);
       const back = trial.now + refusal.nextTokenMs;

@@ -1,13 +1,13 @@
-import { daily, monthly, weekly } from "../../../../calendar/renewals.js";
+import { daily, monthly, weekly } from "../../../../limits/quota.js";
 import type { Decision } from "../../../../core/decision.js";
 import type { LimitOptions } from "../../../../core/limit.js";
-import type { Renewal } from "../../../../core/rules.js";
+import type { Renewal } from "../../../../core/model.js";
 import type { Policy } from "../../../../core/policy.js";
 import { assert } from "../../../assert.js";
 import { LARGEST, randomLimit } from "../../random.js";
 import type { StoreCall } from "../../states.js";
 import type { StoreCase, Trial } from "../../trial.js";
-import { callersOf, checkKindNamed, ONE_DAY_MS, playDated, ruleOf } from "./histories.js";
+import { callersOf, checkKindNamed, ONE_DAY_MS, playDated, datedKindOf } from "./histories.js";
 
 const ZONES = ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Auckland"];
 
@@ -66,7 +66,7 @@ export const quotaCases: readonly StoreCase[] = [
         { name: "day", capacity: 5, renews: daily({ zone: "Europe/Berlin" }) },
       );
       for (let day = 0; day < 3; day++) {
-        const date = ruleOf(policy)?.dateOf(trial.now) as number;
+        const date = datedKindOf(policy)?.dateOf(trial.now) as number;
         let granted = 0;
         for (let i = 0; i < 9; i++) {
           if ((await trial.consume(policy, "caller")).allowed) granted++;
@@ -134,7 +134,7 @@ export const quotaCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed");
       const policy = trial.policy("p", { capacity: 5, renews: daily() });
-      const date = ruleOf(policy)?.dateOf(trial.now) as number;
+      const date = datedKindOf(policy)?.dateOf(trial.now) as number;
       trial.move(date - trial.now);
       const at = trial.now;
       await trial.consume(policy, "caller", 4);
@@ -221,7 +221,7 @@ export const quotaCases: readonly StoreCase[] = [
       for (let call = 0; call < 3; call++) {
         const answer = await store.consume(policy, "caller", 1);
         trial.compareAtItsTime({ method: "consume", policy, key: "caller", tokens: 1 }, answer);
-        const end = (ruleOf(policy)?.dateOf(answer.at) as number) + 1;
+        const end = (datedKindOf(policy)?.dateOf(answer.at) as number) + 1;
         assert(answer.at + answer.resetMs === end, `Expected the quota to renew at ${end}, got ${answer.at + answer.resetMs}`);
       }
     },

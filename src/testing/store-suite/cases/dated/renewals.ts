@@ -5,7 +5,7 @@ import { LARGEST } from "../../random.js";
 import { withSkewedClocks } from "../../skewed-clocks.js";
 import type { StoreCall } from "../../states.js";
 import type { StoreCase, Trial } from "../../trial.js";
-import { DATE_STEP_MS, dayQuota, heldLimit, RENEWAL_MS, ruleOf, STALE_MS } from "./histories.js";
+import { DATE_STEP_MS, dayQuota, heldLimit, RENEWAL_MS, datedKindOf, STALE_MS } from "./histories.js";
 import { playWorks } from "./works.js";
 
 const renewing = (policy: Policy, tokens: StoreCall["tokens"], at: number, to: number): StoreCall => ({
@@ -32,7 +32,7 @@ export const renewalCases: readonly StoreCase[] = [
         "p", { ...heldLimit, name: "rate", capacity: 9 }, { ...heldLimit, name: "rate.0" },
         { name: "r", capacity: 90, refill: { tokens: 1, everyMs: 60_000 } }, { ...dayQuota, capacity: 90 },
       );
-      const dateOf = (at: number): number => ruleOf(policy)?.dateOf(at) as number;
+      const dateOf = (at: number): number => datedKindOf(policy)?.dateOf(at) as number;
       const first = trial.now;
       await trial.consume(policy, "caller", [3, 4, 5, 6]);
       trial.move(3 * DATE_STEP_MS);
@@ -63,7 +63,7 @@ export const renewalCases: readonly StoreCase[] = [
       await trial.openStores("mixed");
       const policy = trial.policy("p", heldLimit, dayQuota);
       const at = trial.now;
-      const dateOf = (now: number): number => ruleOf(policy)?.dateOf(now) as number;
+      const dateOf = (now: number): number => datedKindOf(policy)?.dateOf(now) as number;
       await trial.consume(policy, "caller", 4);
       trial.move(STALE_MS / 2);
       const later = trial.now;
@@ -93,7 +93,7 @@ export const renewalCases: readonly StoreCase[] = [
         if (taken > 0) trial.move(DATE_STEP_MS);
         await trial.consume(policy, "caller");
       }
-      const held = (ruleOf(policy)?.dateOf(first) as number) - trial.now;
+      const held = (datedKindOf(policy)?.dateOf(first) as number) - trial.now;
       assert(held >= 0, "Expected all 17 dates to be held, got one that is over");
       await trial.consume(policy, "caller");
       await trial.callAll({ method: "adjust", policy, key: "caller", tokens: -1, at: first + 8 * DATE_STEP_MS });
@@ -116,7 +116,7 @@ export const renewalCases: readonly StoreCase[] = [
         await withSkewedClocks(skewMs, async () => {
           const key = `caller ${skewMs}`;
           const { at, allowed, nextTokenMs } = await store.consume(policy, key, 1);
-          const wanted = (ruleOf(policy)?.dateOf(at) as number) + 1;
+          const wanted = (datedKindOf(policy)?.dateOf(at) as number) + 1;
           assert(allowed && at + nextTokenMs === wanted, `Expected the token back at ${wanted}, got ${at + nextTokenMs}`);
           await store.renew?.(policy, key, 1, { from: at, to: at });
           const { allowed: isFree } = await store.consume(policy, key, 1);

@@ -1,4 +1,4 @@
-import { daily, monthly } from "../../../../calendar/renewals.js";
+import { daily, monthly } from "../../../../limits/quota.js";
 import type { Policy } from "../../../../core/policy.js";
 import type { Costs } from "../../../../core/limit.js";
 import { assert } from "../../../assert.js";
@@ -7,7 +7,7 @@ import type { StoreCall } from "../../states.js";
 import { chargeAndCompare, keysTogether } from "../../together.js";
 import type { StoreCase } from "../../trial.js";
 import { HOUR } from "../clock.js";
-import { dayQuota, heldLimit, moveBeforeMidnight, ONE_DAY_MS, RENEWAL_MS, ruleOf, STALE_MS } from "./histories.js";
+import { dayQuota, heldLimit, moveBeforeMidnight, ONE_DAY_MS, RENEWAL_MS, datedKindOf, STALE_MS } from "./histories.js";
 
 const fourAtOnce = { ...heldLimit, capacity: 4 };
 
@@ -230,7 +230,7 @@ export const settlementCases: readonly StoreCase[] = [
         const key = `caller ${hours}`;
         await withSkewedClocks(2 * hours * HOUR, async () => {
           const taken = await store.consume(policy, key, 3);
-          const wanted = (ruleOf(policy)?.dateOf(taken.at) as number) + 1;
+          const wanted = (datedKindOf(policy)?.dateOf(taken.at) as number) + 1;
           const got = taken.at + taken.resetMs;
           assert(taken.allowed && got === wanted, `Expected the quota to renew at ${wanted}, got ${got}`);
           await store.adjust?.(policy, key, -1, taken.at);

@@ -1,9 +1,9 @@
-import { daily, monthly } from "../../../../calendar/renewals.js";
+import { daily, monthly } from "../../../../limits/quota.js";
 import { mapCosts } from "../../../../core/cost.js";
 import type { Decision } from "../../../../core/decision.js";
 import { simplest, type Costs, type LimitOptions } from "../../../../core/limit.js";
 import type { Policy } from "../../../../core/policy.js";
-import { whenDone } from "../../../../in-flight/when-done.js";
+import { whenDone } from "../../../../limits/in-flight.js";
 import type { Random } from "../../random.js";
 import type { StoreCall } from "../../states.js";
 import type { StoreTrait } from "../../setup.js";

@@ -2,13 +2,15 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { daily, definePolicy, monthly, weekly, type Renewal } from "sluice";
 import { samePolicy } from "../../src/core/policy.js";
+import { datesNear } from "../../src/limits/dated-work.js";
 import { beginningsOf, renewalOf, type Written } from "./local-clock.js";
 import vectors from "./zones.json" with { type: "json" };
 
 const HOUR = 3_600_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 /** The first and last millisecond of the period of an instant, as dates. */
-const periodAt = ({ rule }: Renewal, at: number): string[] => [iso((rule.datesNear(at)[1] as number) + 1), iso(rule.dateOf(at))];
+const periodAt = (renews: Renewal, at: number): string[] => [iso((datesOf(renews, at)[1] as number) + 1), iso(renews.dating.kind.dateOf(at))];
+const datesOf = (renews: Renewal, at: number): readonly number[] => datesNear(definePolicy({ capacity: 1, renews }).limits[0], at);
 
 describe("L20 · the periods of a quota", () => {
   test("L20 · begin in 17 zones at the frozen instants: daylight saving, skipped and doubled hours, short months, a skipped day", () => {
@@ -19,7 +21,7 @@ describe("L20 · the periods of a quota", () => {
       for (let i = 0; i + 1 < instants.length; i++) {
         const [begin, next] = [instants[i] as number, instants[i + 1] as number];
         // A record of the first instant is possible: its refunds act.
-        expect([written, next - 1 - begin <= renews.rule.facts.fullMs]).toEqual([written, true]);
+        expect([written, next - 1 - begin <= renews.dating.facts.fullMs]).toEqual([written, true]);
         for (const at of [begin, begin + 1, Math.floor((begin + next) / 2), next - 1]) {
           expect([written, iso(at), ...periodAt(renews, at)]).toEqual([written, iso(at), iso(begin), iso(next - 1)]);
         }
@@ -52,13 +54,14 @@ describe("L20 · the periods of a quota", () => {
   test("L20 · follow one another without a gap, and the periods around now are the right four instants", () => {
     fc.assert(
       fc.property(rules, near, (written, at) => {
-        const { rule } = renewalOf(written);
-        const [first, last, own, next] = rule.datesNear(at) as [number, number, number, number];
-        expect([rule.dateOf(first), rule.dateOf(last + 1), rule.dateOf(own + 1)]).toEqual([last, own, next]);
+        const renews = renewalOf(written);
+        const { kind, facts } = renews.dating;
+        const [first, last, own, next] = datesOf(renews, at) as [number, number, number, number];
+        expect([kind.dateOf(first), kind.dateOf(last + 1), kind.dateOf(own + 1)]).toEqual([last, own, next]);
         expect(first).toBeLessThan(last);
-        expect(own - last).toBeLessThanOrEqual(rule.facts.fullMs);
+        expect(own - last).toBeLessThanOrEqual(facts.fullMs);
         // It keeps two periods. An older one, and then the newer one again, are the same as before.
-        expect([rule.dateOf(first - 1) < first, rule.dateOf(at), rule.dateOf(last), ...rule.datesNear(at)]).toEqual([true, own, last, first, last, own, next]);
+        expect([kind.dateOf(first - 1) < first, kind.dateOf(at), kind.dateOf(last), ...datesOf(renews, at)]).toEqual([true, own, last, first, last, own, next]);
       }),
       { numRuns: 200 },
     );
@@ -102,7 +105,7 @@ describe("daily, weekly and monthly", () => {
     [() => monthly({ day: 32 }), "RangeError: Expected `day` to be a whole number from 1 to 31, got 32"],
     [() => monthly(5 as never), "TypeError: Expected `options` to be an object, got 5"],
     [() => monthly({ ...daily() } as never), 'RangeError: Expected `every` to be "month", got "day"'],
-    [() => daily().rule.dateOf(9e15), "RangeError: Expected `clock()` to be a date before the year 275760, got 9000000000000000"],
+    [() => daily().dating.kind.dateOf(9e15), "RangeError: Expected `clock()` to be a date before the year 275760, got 9000000000000000"],
   ])("L9 · bad input is refused: %#", (make, message) => {
     let error: unknown;
     try {

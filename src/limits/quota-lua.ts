@@ -2,7 +2,7 @@
  * Changes the long way of the script for Redis, so that it knows quotas (`stores/redis/script-long.ts`). The store adds
  * it to the script when it meets the first policy with a quota.
  *
- * Six numbers for each limit follow the tokens of all limits: `numbersOf` in `core/rules.ts`. A record of a quota has
+ * Six numbers for each limit follow the tokens of all limits: `numbersOf` in `port/dated.ts`. A record of a quota has
  * the date of its tokens as `at`, 2^53 - 1 as p and 1 as q. So only three things differ from a rate. The date of the
  * present period comes from the arguments, taking tokens moves the record to it, and tokens that are given back go to a
  * record of exactly their own date.

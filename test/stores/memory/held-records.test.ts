@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { createLimiter, definePolicy, MemoryStore, whenDone, type Policy } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { HeldRecords } from "../../src/in-flight/held-records.js";
-import { expectWarnings } from "../setup/warnings.js";
+import { HeldRecords } from "../../../src/stores/memory/held-records.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 const limitOf = (name: string) => ({ limit: { name, size: 4 } });
 const LIMIT = limitOf("parallel");

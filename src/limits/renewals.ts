@@ -1,18 +1,16 @@
 import { monotonicClock } from "../core/clock.js";
-import { costAt, type Costs } from "../core/limit.js";
+import { costAt } from "../core/limit.js";
 import { mapCosts } from "../core/cost.js";
-import type { Policy } from "../core/policy.js";
-import type { HeldDecision, HeldWork, InFlightRule, Move, Origin } from "../core/rules.js";
+import type { Costs, Decision, InFlight, Move, Origin, Policy, Returns } from "../core/model.js";
+import type { HeldWork } from "../port/dated.js";
 import { sharesWork } from "../platform.js";
 import { warnOnce } from "../warnings/warnings.js";
-import { heldCosts } from "./held-costs.js";
-import { moveAfter, msAfter, RENEWALS, renewalState } from "./moves.js";
-import { startBeat, stopBeat } from "./timer.js";
-import { takeTurns, type Turn } from "./turns.js";
+import { heldCosts, moveAfter, msAfter, RENEWALS, renewalState } from "./held-work.js";
+import { startBeat, stopBeat, takeTurns, type Turn } from "./turns.js";
 
 /** Work whose tokens are renewed. */
 interface Renewing extends HeldWork {
-  readonly rule: InFlightRule;
+  readonly limit: InFlight;
   /** The works with the same timer. This one is among them until it is done. */
   readonly works: Set<Renewing>;
   /** When it began, by the monotonic clock. */
@@ -31,7 +29,7 @@ const BEATS = 2;
 /** How many works lost their tokens since the last beat. */
 let missed = 0;
 
-const byDecision = new WeakMap<HeldDecision, Renewing>();
+const byDecision = new WeakMap<Decision, Renewing>();
 
 /**
  * The work of this process, by `staleAfterMs`. All work with the same `staleAfterMs` shares one timer, which lets the
@@ -42,12 +40,12 @@ const beats = new Map<number, Set<Renewing>>();
 /** Renews the tokens of work until {@link stopRenewing}, at most for `longestMs`. */
 export function keepRenewing(work: HeldWork): void {
   const { decision, policy, store } = work;
-  const rule = policy.inFlight;
-  if (!decision.allowed || decision.shadow !== undefined || rule === undefined) return;
+  const limit = policy.inFlight;
+  if (!decision.allowed || decision.shadow !== undefined || limit === undefined) return;
   // Without renewals, only what watches its life needs the beat.
   if (store.renew === undefined && work.life === undefined) return;
-  const works = worksOf(rule, sharesWork() ? beats : new Map<number, Set<Renewing>>());
-  const renewing: Renewing = { ...work, rule, works, since: monotonicClock(), renewals: 0, pending: null, isWaiting: false };
+  const works = worksOf(limit.returns, sharesWork() ? beats : new Map<number, Set<Renewing>>());
+  const renewing: Renewing = { ...work, limit, works, since: monotonicClock(), renewals: 0, pending: null, isWaiting: false };
   byDecision.set(decision, renewing);
   works.add(renewing);
 }
@@ -56,7 +54,7 @@ export function keepRenewing(work: HeldWork): void {
  * Ends the renewal of a decision's tokens, and returns when they were taken. Waits for a renewal that is under way,
  * because the order of two calls is not certain. The guard of the store bounds this wait.
  */
-export function stopRenewing(decision: HeldDecision): Origin | Promise<Origin> | undefined {
+export function stopRenewing(decision: Decision): Origin | Promise<Origin> | undefined {
   const work = byDecision.get(decision);
   if (work === undefined) return undefined;
   const { works, pending } = work;
@@ -65,7 +63,7 @@ export function stopRenewing(decision: HeldDecision): Origin | Promise<Origin> |
   return pending === null ? origin() : pending.then(origin);
 }
 
-function worksOf({ times: { staleAfterMs } }: InFlightRule, among: Map<number, Set<Renewing>>): Set<Renewing> {
+function worksOf({ staleAfterMs }: Returns, among: Map<number, Set<Renewing>>): Set<Renewing> {
   const known = among.get(staleAfterMs);
   if (known !== undefined) return known;
   const works = new Set<Renewing>();
@@ -81,14 +79,14 @@ function worksOf({ times: { staleAfterMs } }: InFlightRule, among: Map<number, S
 }
 
 // Milliseconds from the decision to the instant whose date the tokens have.
-const heldAfter = ({ rule, renewals }: Renewing): number => msAfter(renewals, rule.times);
+const heldAfter = ({ limit, renewals }: Renewing): number => msAfter(renewals, limit.returns);
 
 /** Renews the tokens of those works that are due, each when it is its turn. */
 function renewDue(works: Iterable<Renewing>): void {
   const now = monotonicClock();
   const due = new Map<object, Renewing[]>();
   for (const work of works) {
-    const state = renewalState(work.renewals, now - work.since, work.rule.times, work.rule.facts.fullMs);
+    const state = renewalState(work.renewals, now - work.since, work.limit.returns, work.limit.fullMs);
     const isWanted = mayRenew(work);
     if (state === "over" || state === "lost") dropWork(work, state === "lost" && isWanted);
     else if (state === "due" && isWanted && work.pending === null && !work.isWaiting) {
@@ -104,7 +102,7 @@ function renewDue(works: Iterable<Renewing>): void {
 function turnOf(group: readonly Renewing[]): Turn {
   const [first] = group as readonly [Renewing];
   return {
-    until: first.since + heldAfter(first) + first.rule.times.staleAfterMs,
+    until: first.since + heldAfter(first) + first.limit.returns.staleAfterMs,
     run() {
       for (const work of group) work.isWaiting = false;
       // Work that was settled since holds nothing.
@@ -131,8 +129,8 @@ function tellMissed(): void {
 }
 
 /** Whether the tokens may be renewed now: not for a body that no reader has begun, or long after its client left. */
-function mayRenew({ store, life, rule }: Renewing): boolean {
-  return store.renew !== undefined && life?.isWanted(rule.times.staleAfterMs) !== false;
+function mayRenew({ store, life, limit }: Renewing): boolean {
+  return store.renew !== undefined && life?.isWanted(limit.returns.staleAfterMs) !== false;
 }
 
 /** Groups the works whose tokens make the same move: in one bucket, from one date to one date. */
@@ -140,9 +138,9 @@ function movesOf(works: readonly Renewing[]): Renewing[][] {
   const groups: Renewing[][] = [];
   const byMove = new Map<string, Renewing[][]>();
   for (const work of works) {
-    const { policy, key, rule } = work;
+    const { policy, key, limit: { kind } } = work;
     const { from, to } = nextMove(work);
-    const id = `${rule.dateOf(from)} ${rule.dateOf(to)} ${key}`;
+    const id = `${kind.dateOf(from)} ${kind.dateOf(to)} ${key}`;
     const alike = byMove.get(id) ?? [];
     const group = alike.find(([first]) => first?.policy === policy);
     if (group !== undefined) {
@@ -158,14 +156,14 @@ function movesOf(works: readonly Renewing[]): Renewing[][] {
 
 /** The next move of the tokens of work. */
 function nextMove(work: Renewing): Move {
-  return moveAfter(work.decision.at, work.renewals, work.rule.times);
+  return moveAfter(work.decision.at, work.renewals, work.limit.returns);
 }
 
 /** Renews the tokens of works that make the same move. Returns undefined when that is done at once. */
 function renew(group: readonly Renewing[]): Promise<void> | undefined {
   const [first] = group as readonly [Renewing];
   const { store, policy, key } = first;
-  const tokens = group.map(({ decision }) => heldCosts(decision, policy)).reduce((a, b) => sumOf(policy as Policy, a, b));
+  const tokens = group.map(({ decision }) => heldCosts(decision, policy)).reduce((a, b) => sumOf(policy, a, b));
   const next = group.map(({ renewals }) => renewals + 1);
   // Also when the answer is late: the tokens have moved.
   const done = (isHeld: unknown): void => group.forEach((work, i) => {

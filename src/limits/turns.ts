@@ -1,5 +1,6 @@
 import { monotonicClock } from "../core/clock.js";
 import { sharesWork } from "../platform.js";
+import { callsAtOnce } from "./held-work.js";
 
 /** A call that the library makes by itself: a renewal, or a give-back that comes late. */
 export interface Turn {
@@ -7,19 +8,6 @@ export interface Turn {
   readonly until: number;
   /** Makes the call. Returns undefined when nothing is left to do, or when it is done at once. */
   run(): Promise<unknown> | undefined;
-}
-
-// A process may hold tokens for thousands of works. Calls for all of them at once would make those of callers wait.
-export const CALLS_AT_ONCE = 16;
-const MOST_CALLS_AT_ONCE = 1_000;
-
-/**
- * How many calls go to a store at once. 16, or as many as it takes to make `waiting` calls of `callMs` each in half of
- * the time that is left until the first date is over. At most 1,000.
- */
-export function callsAtOnce(waiting: number, callMs: number, leftMs: number): number {
-  const needed = Math.ceil((2 * waiting * callMs) / Math.max(1, leftMs));
-  return Math.min(Math.max(CALLS_AT_ONCE, needed), MOST_CALLS_AT_ONCE);
 }
 
 const callLines = new WeakMap<object, CallLine>();
@@ -72,4 +60,24 @@ class CallLine {
     this.#open -= 1;
     this.#goOn();
   }
+}
+
+interface Timers {
+  setInterval(run: () => void, ms: number): unknown;
+  clearInterval(timer: unknown): void;
+}
+
+const timers = globalThis as unknown as Timers;
+
+/** Calls `run` every `ms` milliseconds. Does not keep the process alive. */
+export function startBeat(run: () => void, ms: number): unknown {
+  const timer = timers.setInterval(run, ms);
+  // Browsers and Workers have numbers in place of timers.
+  (timer as { unref?(): void }).unref?.();
+  return timer;
+}
+
+/** Ends what {@link startBeat} began. */
+export function stopBeat(timer: unknown): void {
+  timers.clearInterval(timer);
 }

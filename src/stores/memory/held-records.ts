@@ -1,8 +1,13 @@
-import type { Bucket } from "../core/bucket.js";
-import type { HeldTable, KeyHalves, LimitOf } from "../core/rules.js";
+import type { Bucket, Limit } from "../../core/model.js";
+import type { Fingerprint } from "./fingerprint.js";
 
 // The most records examined for an idle one before a busy one is removed.
 const LOOKED_AT = 256;
+
+/** A limit of a record. */
+interface LimitOfRecord {
+  readonly limit: Pick<Limit, "name">;
+}
 
 /** A record, between the one that was written before it and the one that was written after it. */
 interface HeldRecord {
@@ -23,7 +28,7 @@ interface HeldRecord {
  * at the 256 that were written longest ago. It removes the first idle one, or else the one whose last date comes first.
  * So a busy caller loses its record only when nearly `maxKeys` others were written since its last call or renewal.
  */
-export class HeldRecords implements HeldTable {
+export class HeldRecords {
   evictedBusy = 0;
   /** By key and limit. */
   readonly #records = new Map<string, HeldRecord>();
@@ -45,12 +50,12 @@ export class HeldRecords implements HeldTable {
     return this.#records.size;
   }
 
-  get(key: KeyHalves, { limit }: LimitOf, out: Bucket): void {
+  get(key: Fingerprint, { limit }: LimitOfRecord, out: Bucket): void {
     const { spent, at, dates } = this.#records.get(idOf(key, limit.name)) ?? this.#ends;
     Object.assign(out, { spent, at, dates });
   }
 
-  put(key: KeyHalves, { limit }: LimitOf, { spent, at, dates }: Bucket, now: number): void {
+  put(key: Fingerprint, { limit }: LimitOfRecord, { spent, at, dates }: Bucket, now: number): void {
     const id = idOf(key, limit.name);
     const known = this.#records.get(id);
     if (known === undefined) this.#makeRoom(now);
@@ -63,7 +68,7 @@ export class HeldRecords implements HeldTable {
     link(record, this.#ends);
   }
 
-  delete(key: KeyHalves, stored: LimitOf | null): void {
+  delete(key: Fingerprint, stored: LimitOfRecord | null): void {
     for (const name of stored === null ? this.#names : [stored.limit.name]) {
       const record = this.#records.get(idOf(key, name));
       if (record !== undefined) this.#remove(record);
@@ -114,4 +119,4 @@ function link(before: HeldRecord, after: HeldRecord): void {
   after.before = before;
 }
 
-const idOf = ({ high, low }: KeyHalves, name: string): string => `${high} ${low} ${name}`;
+const idOf = ({ high, low }: Fingerprint, name: string): string => `${high} ${low} ${name}`;

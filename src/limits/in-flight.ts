@@ -1,7 +1,10 @@
 import { checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
-import type { Returns } from "../core/rules.js";
-import { inFlightRule } from "./rule.js";
+import type { Dating, InFlightTimes, Returns } from "../core/model.js";
+import { HeldRecords } from "../stores/memory/held-records.js";
+import { datedWork } from "./dated-work.js";
+import { keepRenewing, stopRenewing } from "./renewals.js";
+import { releaseLate, settleLater } from "./settlements.js";
 
 /** The options of {@link whenDone}. */
 export interface WhenDoneOptions {
@@ -35,7 +38,7 @@ export function whenDone(options: WhenDoneOptions = {}): Returns {
   const retryMs = timeIn("retryMs", own.retryMs ?? 1_000, 1, LONGEST_MS);
   const longestMs = timeIn("longestMs", own.longestMs ?? ONE_HOUR_MS, staleAfterMs, LONGEST_MS);
   const written = { staleAfterMs, retryMs, longestMs };
-  return Object.freeze(Object.defineProperty(written, "rule", { value: inFlightRule(written) })) as Returns;
+  return Object.freeze(Object.defineProperty(written, "dating", { value: inFlightDating(written) })) as Returns;
 }
 
 const ONE_HOUR_MS = 3_600_000;
@@ -47,6 +50,35 @@ function timeIn(name: string, ms: unknown, least: number, most: number): number 
     throw new RangeError(expected(name, `from ${least} to ${most} ms`, ms));
   }
   return ms as number;
+}
+
+// The dates of one record. More would cost a store more, and fewer would keep the tokens of a dead process for longer.
+const DATES = 16;
+
+/**
+ * Makes the arithmetic of limits in flight. Dates are rounded up to a sixteenth, so a record has at most 18 of them.
+ */
+export function inFlightDating({ staleAfterMs, retryMs }: InFlightTimes): Dating {
+  const step = Math.ceil(staleAfterMs / DATES);
+  const dateOf = (now: number): number => Math.ceil((now + staleAfterMs) / step) * step - 1;
+  return {
+    field: "returns",
+    kind: {
+      dateOf,
+      joins: false,
+      backTo(from) {
+        const taken = typeof from === "object" ? from.heldAt : from;
+        // A debit and a credit leave tokens in flight alone, and state no instant.
+        return taken === undefined ? null : dateOf(taken);
+      },
+      retryMs,
+      prefix: "~",
+    },
+    facts: { calendar: `${staleAfterMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
+    work: datedWork,
+    holding: { keep: keepRenewing, stop: stopRenewing, later: settleLater, giveBackLate: releaseLate },
+    table: HeldRecords,
+  };
 }
 
 /** Returns a copy of a policy, such as one from JSON, with the arithmetic that its limits in flight had. */

@@ -1,8 +1,9 @@
 import { checkOptions, expected } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
-import type { Renewal } from "../core/rules.js";
+import type { Dating, Kind, Renewal } from "../core/model.js";
+import { datedWork } from "./dated-work.js";
 import { periodsOf, type PeriodStart } from "./periods.js";
-import { quotaRule } from "./rule.js";
+
 
 /** The options of {@link daily}. */
 export interface DailyOptions {
@@ -74,14 +75,15 @@ function renewal(every: PeriodStart["every"], days: number, options: object, fir
   if (given["every"] !== undefined && given["every"] !== every) {
     throw new RangeError(expected("every", `"${every}"`, given["every"]));
   }
-  const written = Object.freeze({ every, ...(day === undefined ? {} : { day }), at, zone }) as Omit<Renewal, "rule">;
+  const written = Object.freeze({ every, ...(day === undefined ? {} : { day }), at, zone }) as Omit<Renewal, "dating">;
   const schedule = { every, day: numberOf(every, day), atMs: timeOf(at), zone: checkZone(zone) };
   // Three hours more, for the clock of Casey in Antarctica: the largest step back since 1970.
   const fullMs = (days * DAY_SECONDS + 10_800) * 1_000;
-  const rule = quotaRule(
-    { calendar: Object.values(written).join(" "), fullMs, windowSeconds: days * DAY_SECONDS }, periodsOf(schedule),
+  const periodAt = periodsOf(schedule);
+  const dating = quotaDating(
+    { calendar: Object.values(written).join(" "), fullMs, windowSeconds: days * DAY_SECONDS }, (now) => periodAt(now)[1],
   );
-  return Object.freeze(Object.defineProperty({ ...written }, "rule", { value: rule })) as Renewal;
+  return Object.freeze(Object.defineProperty({ ...written }, "dating", { value: dating })) as Renewal;
 }
 
 function numberOf(every: PeriodStart["every"], day: unknown): number {
@@ -105,6 +107,21 @@ function checkZone(zone: unknown): string {
     // Not a zone that this platform knows.
   }
   throw new RangeError(expected("zone", 'a time zone such as "Europe/Berlin"', zone));
+}
+
+/** Makes the arithmetic of a quota whose period at an instant has the last millisecond `dateOf`. */
+export function quotaDating(facts: Dating["facts"], dateOf: (now: number) => number): Dating {
+  const kind: Kind = {
+    dateOf,
+    joins: true,
+    backTo(from) {
+      const taken = typeof from === "object" ? from.at : from;
+      return taken === undefined ? undefined : dateOf(taken);
+    },
+    retryMs: Infinity,
+    prefix: "",
+  };
+  return { field: "renews", kind, facts, work: datedWork };
 }
 
 /** Returns a copy of a policy, such as one from JSON, with the calendars that its quotas had. */

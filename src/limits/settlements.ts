@@ -1,15 +1,12 @@
-import type { HeldWork } from "../core/rules.js";
+import type { HeldWork } from "../port/dated.js";
 import { monotonicClock } from "../core/clock.js";
 import { sharesWork } from "../platform.js";
-import { heldCosts } from "./held-costs.js";
-import { startBeat, stopBeat } from "./timer.js";
-import { CALLS_AT_ONCE, takeTurns } from "./turns.js";
+import { heldCosts, MOST_REFUSED, settlementsAtOnce } from "./held-work.js";
+import { startBeat, stopBeat, takeTurns } from "./turns.js";
 
 // The most settlements of a store that wait. Each of them keeps a decision in memory.
 const MOST_KEPT = 10_000;
 const TRY_MS = 1_000;
-// As many that are refused in a row say that the store is away, and not only a few buckets of it.
-const MOST_REFUSED = 16;
 
 type Settlement = (isInBackground: true) => unknown;
 
@@ -63,17 +60,12 @@ async function settleLine(line: SettlementLine): Promise<void> {
   line.isBusy = false;
 }
 
-/** How many waiting settlements are made at once after so many were tried, and so many in a row were refused. */
-export function settlementsAtOnce(tried: number, refused: number): number {
-  return tried === 0 || refused > 0 ? 1 : CALLS_AT_ONCE;
-}
-
 /** Gives back the tokens in flight of an allowed decision whose caller was answered without it. */
 export function releaseLate({ store, policy, key, decision }: Omit<HeldWork, "call">): void {
   if (!decision.allowed) return;
   const held = heldCosts(decision, policy);
   const changes = typeof held === "number" ? 0 - held : held.map((cost) => 0 - cost);
-  const until = monotonicClock() + (policy.inFlight?.times.staleAfterMs ?? 0);
+  const until = monotonicClock() + (policy.inFlight?.returns.staleAfterMs ?? 0);
   takeTurns(store, [{ until, run: () => attempt(() => store.adjust?.(policy, key, changes, decision.at)) }]);
 }
 

@@ -1,0 +1,255 @@
+// The nouns of the arithmetic: what a limit, a policy, a record, a decision and a charge are. Read this first.
+
+/** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
+export interface Refill {
+  /** Whole tokens, at least 1. */
+  readonly tokens: number;
+  /** Whole milliseconds, at least 1. */
+  readonly everyMs: number;
+}
+
+/** When a quota starts again. Made by `daily`, `weekly` or `monthly`. A copy, such as from JSON, lacks its calendar. */
+export interface Renewal {
+  readonly every: "day" | "week" | "month";
+  /** The day of the week, or of the month. */
+  readonly day?: string | number | undefined;
+  /** The local time, such as `"06:00"`. */
+  readonly at: string;
+  /** The IANA time zone, such as `"Europe/Berlin"`. */
+  readonly zone: string;
+  /** @internal */
+  readonly dating: Dating;
+}
+
+/** When tokens in flight come back. Made by `whenDone`. A copy, such as from JSON, lacks its arithmetic. */
+export interface Returns extends InFlightTimes {
+  /** @internal */
+  readonly dating: Dating;
+}
+
+/** The options of `whenDone`, with their defaults. */
+export interface InFlightTimes {
+  /** Milliseconds after which tokens come back by themselves, unless they are renewed. */
+  readonly staleAfterMs: number;
+  /** Milliseconds after which a refused caller may ask again. */
+  readonly retryMs: number;
+  /** Milliseconds for which the tokens of one work are renewed at most. */
+  readonly longestMs: number;
+}
+
+/**
+ * A checked limit, reduced to whole units so that no rate is ever rounded.
+ *
+ * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms. A copy holds
+ * what the user wrote: it lacks these and the other computed numbers.
+ */
+export type Limit = Rate | Quota | InFlight;
+
+/** A checked rate. */
+export interface Rate extends CheckedNumbers {
+  /** The sustained rate, as the user wrote it. */
+  readonly refill: Refill;
+  readonly renews?: undefined;
+  readonly returns?: undefined;
+}
+
+/** A checked quota: all of its units come back in the millisecond after a date. */
+export interface Quota extends CheckedNumbers {
+  /** When the quota starts again, as the user wrote it. */
+  readonly renews: Renewal;
+  readonly refill?: undefined;
+  readonly returns?: undefined;
+}
+
+/** A checked limit in flight: its tokens come back one by one, at the latest at their dates. */
+export interface InFlight extends CheckedNumbers {
+  /** When the tokens come back, as the user wrote it. */
+  readonly returns: Returns;
+  readonly refill?: undefined;
+  readonly renews?: undefined;
+}
+
+/** The numbers of a checked limit. */
+export interface CheckedNumbers {
+  /** Unique within its policy. */
+  readonly name: string;
+  /** Whole tokens that the bucket can hold. */
+  readonly capacity: number;
+  /** Whole tokens that a request costs unless it says otherwise. */
+  readonly cost: number;
+  /** What the tokens count, as the user wrote it. Absent for requests. */
+  readonly unit?: string;
+  /** `p` of the arithmetic: units that refill each millisecond. 2^53 - 1 for a quota. */
+  readonly unitsPerMs: number;
+  /** `q` of the arithmetic: units in one token. 1 for a quota. */
+  readonly unitsPerToken: number;
+  /** `capacity * unitsPerToken`: the bucket's size in units, at most 2^53 - 1. */
+  readonly size: number;
+  /** Milliseconds from empty to full, rounded up. The longest period of a quota. */
+  readonly fullMs: number;
+  /** The length of a quota's period without changes of the clock, in seconds: the longest one of months. */
+  readonly windowSeconds?: number;
+  /** @internal Limits of one name and numbers have the same dates if this is equal. */
+  readonly calendar?: string;
+  /** @internal How its tokens come back. */
+  readonly kind: Kind;
+}
+
+/** How the tokens of a limit come back. It is all that the arithmetic asks of a rate, a quota or a limit in flight. */
+export interface Kind {
+  /** The instant from which tokens that are taken at `now` come back: evenly after it, or all of them. */
+  dateOf(now: number): number;
+  /** Whether all amounts of a record join into one, which comes back from the latest of their instants. */
+  readonly joins: boolean;
+  /** The instant from which given-back tokens would come: that of any amount if undefined, of none if null. */
+  backTo(from: Instant): number | null | undefined;
+  /** A refused caller is told to ask again after this long at most. */
+  readonly retryMs: number;
+  /** Begins the names of its records, so that no other kind takes them over. */
+  readonly prefix: "" | "~";
+}
+
+/** What makes a limit a quota or a limit in flight. It carries its own code: policies of rates load none of it. */
+export interface Dating {
+  readonly field: "renews" | "returns";
+  readonly kind: Kind;
+  /** The members that it adds to a limit. */
+  readonly facts: Required<Pick<CheckedNumbers, "calendar" | "fullMs" | "windowSeconds">>;
+  /** What other rooms do for limits with dates, and for works that hold tokens: see `port/dated.ts`. */
+  readonly work: object;
+  readonly holding?: object;
+  /** Where a store in memory keeps records with several amounts. */
+  readonly table?: object;
+}
+
+/** When given-back tokens were taken: the instant of a decision, or an {@link Origin}. Undefined: unknown. */
+export type Instant = number | Origin | undefined;
+
+/** When tokens that are given back were taken. */
+export interface Origin {
+  /** The instant of the decision that took them. A quota gives them back to its period only. Absent: to any. */
+  readonly at?: number | undefined;
+  /** The instant at which tokens in flight were taken, or to which they were renewed last. */
+  readonly heldAt?: number | undefined;
+  /**
+   * The instant until which a rate can take back everything: one for all limits, or a list with one for each. What has
+   * refilled since then is taken off, so that a give-back that comes late gives back less (law L1). Absent: unknown.
+   */
+  readonly since?: number | readonly number[] | undefined;
+}
+
+/** The instants of a renewal: tokens in flight of the date of `from` move to the date of `to`. */
+export interface Move {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * A checked, frozen policy, made by {@link definePolicy}. It is plain data: {@link definePolicy} accepts a copy made by
+ * `structuredClone`, JSON or RPC. A copy of a quota or of a limit in flight lacks its code: write
+ * `renews: monthly(limit.renews)` or `returns: whenDone(limit.returns)` first.
+ */
+export interface Policy {
+  /** Unique among the policies of one store. */
+  readonly name: string;
+  /** One or more limits, in the order they were written. */
+  readonly limits: readonly [Limit, ...Limit[]];
+  /** The smallest capacity among the limits. A request that costs more can never succeed. */
+  readonly maxCost: number;
+  /** The default cost of a request: the `cost` of each limit. */
+  readonly ownCosts: Costs;
+  /** @internal What makes its first quota or limit in flight. Undefined for a policy of rates alone. */
+  readonly dated?: Dating | undefined;
+  /** @internal Its first limit in flight. Undefined for a policy without one. */
+  readonly inFlight?: InFlight | undefined;
+}
+
+/**
+ * A charge in tokens: one number for every limit of a policy, or one for each limit, in the policy's order. Always one
+ * number for a policy of one limit.
+ */
+export type Costs = number | readonly number[];
+
+/**
+ * The record of one token bucket: the units that were spent and have not refilled yet.
+ *
+ * A full bucket, a bucket with nothing spent and a missing record are the same state (law L4). Amounts are whole units:
+ * a token is `unitsPerToken` units and each millisecond refills `unitsPerMs`. The record keeps both numbers, because a
+ * policy's numbers can change (law L14).
+ */
+export interface Bucket {
+  /** Units spent and not refilled at `at`. */
+  spent: number;
+  /** The instant of `spent`, in whole milliseconds of the store's clock. */
+  at: number;
+  /** `p` of the limit that wrote the record. */
+  unitsPerMs: number;
+  /** `q` of the limit that wrote the record. */
+  unitsPerToken: number;
+  /**
+   * Only for a limit in flight: date, tokens, date, tokens and so on, earliest first. Then `spent` sums up the tokens,
+   * and `at` is the last date.
+   */
+  dates?: readonly number[] | undefined;
+}
+
+/** The state of one limit after a decision. The numbers here are of a bucket of 10 tokens that refills 2 per second. */
+export interface Reading {
+  /** The limit's name. */
+  readonly limit: string;
+  /** Whole tokens of this limit that were asked for: 1. */
+  readonly cost: number;
+  /** Whole tokens that the bucket can hold: 10. */
+  readonly capacity: number;
+  /** Whole tokens left after this decision: 7 after three calls. */
+  readonly remaining: number;
+  /** Milliseconds until this cost fits: 500 for one token of an empty bucket. 0 when it fits, Infinity when never. */
+  readonly retryAfterMs: number;
+  /** Milliseconds until one more whole token: at most 500. 0 when full. */
+  readonly nextTokenMs: number;
+  /** Milliseconds until full: 1500 after three calls. 0 when full. */
+  readonly resetMs: number;
+  /** True for a limit in flight. Its `retryAfterMs` then says when to ask again. Absent for a rate or a quota. */
+  readonly inFlight?: true;
+}
+
+/** The properties of every decision, allowed or refused. It is plain data and never changes afterwards. */
+export interface DecisionFacts extends Reading {
+  /** The policy's name. */
+  readonly policy: string;
+  /**
+   * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own
+   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest requests of this
+   * cost left.
+   */
+  readonly limits: readonly Reading[] | null;
+  /** When it was decided, in milliseconds of the store's clock. A refund uses it to omit what has refilled since. */
+  readonly at: number;
+  /** True when the store failed and the fallback answered. The numbers then do not describe the shared bucket. */
+  readonly degraded: boolean;
+  /** The store's error. Only on a degraded decision. */
+  readonly error?: unknown;
+}
+
+/** The cost fits: `consume` took the tokens. */
+export interface Allowed extends DecisionFacts {
+  readonly allowed: true;
+  readonly reason: null;
+  /** The refusal that a limiter with `shadow: true` did not enforce. No tokens were taken. */
+  readonly shadow?: Refused;
+}
+
+/** The cost does not fit, or the store is unavailable. No tokens were taken. */
+export interface Refused extends DecisionFacts {
+  readonly allowed: false;
+  /**
+   * `"limited"`: wait `retryAfterMs`. `"cost_above_capacity"`: the cost can never fit. `"store_unavailable"`: the store
+   * failed and the caller's bucket is unknown. Answer with 503 instead of 429.
+   */
+  readonly reason: "limited" | "cost_above_capacity" | "store_unavailable";
+  /** True while a block of the key lasts, at any cost. Absent otherwise. */
+  readonly blocked?: true;
+}
+
+/** The answer to `consume` and `peek`: {@link Allowed} or {@link Refused}. `allowed` and `reason` tell which. */
+export type Decision = Allowed | Refused;

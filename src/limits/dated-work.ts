@@ -1,0 +1,134 @@
+import { monotonicClock } from "../core/clock.js";
+import { costAt, greatestCommonDivisor } from "../core/limit.js";
+import type { Kind, Limit, Policy, Returns } from "../core/model.js";
+import { rateNumbers, type DatedPart, type DatedWork } from "../port/dated.js";
+import { QUOTA_LUA } from "./quota-lua.js";
+import { IN_FLIGHT_LUA } from "./in-flight-lua.js";
+
+// In an outage a 32nd of the local share can be taken at once, and the whole share within a period.
+const QUOTA_PARTS = 32;
+// A waiter looks no further ahead: more than three months of days.
+const MOST_RENEWALS = 100;
+
+/** What all limits of a policy with quotas or limits in flight do together. */
+export const datedWork: DatedWork = {
+  numbersOf,
+  // A block and a reset have no dates: they are possible by any clock.
+  tokensOf: (what, part, now) =>
+    "cpa".includes(what)
+      ? [...part.policy.limits.map((_, i) => costAt(part.tokens, i)), ...numbersOf([part], now === "" ? Date.now() : Number(now))]
+      : part.tokens,
+  clockFault(parts, now) {
+    const here = Date.now();
+    if (parts.every(({ policy }) => policy.limits.every((limit) => isWithinPeriods(limit, now, here)))) return undefined;
+    return (
+      `Expected the clocks of this process and the store to be within a period, got ${dateText(here)} here and ` +
+      `${dateText(now)} there. Set them; no tokens were taken`
+    );
+  },
+  storeOptions: ({ limits }) => (limits.some(({ renews }) => renews) ? { clock: Date.now } : undefined),
+  checkStore: checkStoreKinds,
+  evenly(limit) {
+    if (limit.renews === undefined) return limit;
+    const { capacity, windowSeconds = 0 } = limit;
+    const windowMs = windowSeconds * 1_000;
+    const divisor = greatestCommonDivisor(capacity, windowMs);
+    return { capacity: capacity / QUOTA_PARTS, unitsPerMs: capacity / divisor, unitsPerToken: windowMs / divisor };
+  },
+  dateAfter({ kind }, date, renewals) {
+    // The dates from one on, because a long line asks for them again and again.
+    const known = datesAfter.get(kind);
+    const dates = known?.[0] === date ? known : [date];
+    if (dates !== known) datesAfter.set(kind, dates);
+    const last = Math.min(renewals, MOST_RENEWALS);
+    while (dates.length <= last) dates.push(kind.dateOf((dates.at(-1) as number) + 1));
+    return dates[last] as number;
+  },
+  hooksWith(hooks, { limits }) {
+    const all = [
+      limits.some(({ renews }) => renews) ? QUOTA_LUA : "", limits.some(({ returns }) => returns) ? IN_FLIGHT_LUA : "",
+    ];
+    return all.reduce((parts, lua) => (parts.includes(lua) ? parts : `${parts}\n${lua}`), hooks);
+  },
+};
+
+const datesAfter = new WeakMap<Kind, number[]>();
+
+function numbersOf(parts: readonly DatedPart[], now: number): readonly number[] {
+  return parts.flatMap((part) =>
+    part.policy.limits.flatMap((limit, i) => {
+      const { kind, fullMs, renews, returns } = limit;
+      if (renews !== undefined) return [kind.backTo(part.from) ?? 0, fullMs, ...datesNear(limit, now)];
+      if (returns === undefined) return rateNumbers(part, i);
+      const { from, to, moved = 0 } = part;
+      const { staleAfterMs } = returns;
+      const date = to === undefined ? 0 : kind.dateOf(to);
+      // The second number tells a limit in flight from a quota.
+      return [kind.backTo(from) ?? 0, -fullMs, fullMs - staleAfterMs + 1, date, costAt(moved, i), staleAfterMs];
+    }));
+}
+
+const near = new WeakMap<Kind, readonly number[]>();
+
+/** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */
+export function datesNear({ kind, fullMs }: Limit, now: number): readonly number[] {
+  const known = near.get(kind);
+  if (known !== undefined && now > (known[1] as number) && now <= (known[2] as number)) return known;
+  const last = kind.dateOf(now);
+  // No period is longer than `fullMs`, so that these are the dates of periods before, and the last two are found.
+  const dates = [kind.dateOf(now - 2 * fullMs)];
+  while ((dates.at(-1) as number) < last) dates.push(kind.dateOf((dates.at(-1) as number) + 1));
+  const [before, previous] = dates.slice(-3) as [number, number];
+  const found = [before + 1, previous, last, kind.dateOf(last + 1)];
+  near.set(kind, found);
+  return found;
+}
+
+function isWithinPeriods(limit: Limit, now: number, here: number): boolean {
+  if (limit.renews === undefined) return true;
+  const [first, , , last] = datesNear(limit, here);
+  return now >= (first as number) && now <= (last as number);
+}
+
+function dateText(ms: number): string {
+  return Math.abs(ms) < 8.64e15 ? new Date(ms).toISOString() : String(ms);
+}
+
+/**
+ * Throws a TypeError for a store that does not count the limits of a policy, or whose clock has no dates. Throws a
+ * RangeError for limits in flight whose tokens would not be renewed together.
+ */
+function checkStoreKinds(given: object, { name, limits }: Policy): void {
+  const store = given as { readonly kinds?: readonly string[]; readonly clock?: { readonly name?: string } };
+  let held: Returns | undefined;
+  for (const { renews, returns } of limits) {
+    if (returns !== undefined) {
+      held ??= returns;
+      checkSameTimes(name, held, returns);
+    }
+    const kind = renews ? "quota" : returns ? "in-flight" : undefined;
+    if (kind === undefined) continue;
+    if (!Array.isArray(store.kinds) || !store.kinds.includes(kind)) {
+      throw new TypeError(
+        `Expected a store with \`kinds\` that include "${kind}" for policy "${name}", got ` +
+        `${store.kinds ? "others" : "none"}. See the guide to stores, or use \`refill\``,
+      );
+    }
+    // By its name too, because another copy of this package has a function of its own.
+    if (renews && (store.clock === monotonicClock || store.clock?.name === "monotonicClock")) {
+      throw new TypeError(
+        `Expected a clock of dates for the quota of policy "${name}", got monotonicClock. Pass \`clock: Date.now\` to the store`,
+      );
+    }
+  }
+}
+
+// One renewal moves the tokens that one work holds of all limits.
+function checkSameTimes(name: string, first: Returns, other: Returns): void {
+  if (first.staleAfterMs === other.staleAfterMs && first.longestMs === other.longestMs) return;
+  const text = ({ staleAfterMs, longestMs }: Returns): string => `${staleAfterMs} and ${longestMs}`;
+  throw new RangeError(
+    `Expected the limits in flight of policy "${name}" to have the same \`staleAfterMs\` and \`longestMs\`, got ` +
+    `${text(first)}, and ${text(other)}. Their tokens are renewed together: pass the same to each \`whenDone\``,
+  );
+}

@@ -1,0 +1,90 @@
+// What limits with dates do for servers, outages, waiters and the work that holds tokens. Policies of rates load none
+// of it: the values come with `renews` and `returns`.
+import type { Costs, Decision, Instant, Limit, Move, Origin, Policy } from "../core/model.js";
+import { sinceAt } from "../core/decision.js";
+
+/** What quotas and limits in flight need outside the core. */
+export interface DatedWork {
+  /** The tokens of a part of a request to Redis, and the numbers of its limits. `now` is empty for the server's. */
+  tokensOf(what: string, part: DatedPart, now: string): Costs;
+  /**
+   * Six numbers for each limit of the parts, with which a server chooses dates by its own clock: those of
+   * {@link rateNumbers} for a rate.
+   *
+   * Quota: the date of the tokens that are given back, or 0; the longest time until a date; the first millisecond of
+   * the period before that of `now`; the last of that period, of the period of `now` and of the next one.
+   *
+   * In flight: the same date; minus the longest time until a date; the step of dates; the date to which tokens move, or
+   * 0; how many move; `staleAfterMs`.
+   */
+  numbersOf(parts: readonly DatedPart[], now: number): readonly number[];
+  /** What is wrong with this process's clock if a server's shows `now`. Undefined when it is right to a period. */
+  clockFault(parts: readonly DatedPart[], now: number): string | undefined;
+  /** The options of a MemoryStore that is made for the policy. */
+  storeOptions(policy: Policy): { readonly clock: () => number } | undefined;
+  /** Throws for a store that does not count the limits, and for limits in flight with other times. */
+  checkStore(store: object, policy: Policy): void;
+  /** The parts of the script for Redis, with those that the policy needs. */
+  hooksWith(hooks: string, policy: Policy): string;
+  /** A rate in place of a quota in an outage. Any other limit stays what it is. */
+  evenly(limit: Limit): Pick<Limit, "capacity" | "unitsPerMs" | "unitsPerToken">;
+  /** The date of a quota after so many renewals, at most 100, from a date on. */
+  dateAfter(limit: Limit, date: number, renewals: number): number;
+}
+
+/** What the work that holds tokens in flight needs. */
+export interface WorkHolding {
+  /** Renews the tokens of a decision until {@link stop}. Does nothing for a refusal. */
+  keep(work: HeldWork): void;
+  /** Ends the renewal of a decision's tokens. Returns when they were taken; undefined if nothing renewed them. */
+  stop(decision: Decision): Origin | Promise<Origin> | undefined;
+  /** Calls `settle` in the background once `store` is available. Until then `settle` calls `later` again. */
+  later(settle: (isInBackground: true) => unknown, store: object): void;
+  /** Gives back the tokens in flight of a decision that came too late for its caller. */
+  giveBackLate(work: Omit<HeldWork, "call">): void;
+}
+
+/** Work that holds tokens in flight. */
+export interface HeldWork {
+  /** Where the tokens were taken: the limiter's store, or the one that decided in its place. */
+  readonly store: HoldingStore;
+  readonly policy: Policy;
+  /** The encoded key. */
+  readonly key: string;
+  readonly decision: Decision;
+  /** Says whether its tokens may be renewed now, and hears that they have come back. */
+  readonly life?: { isWanted(staleAfterMs: number): boolean; lapsed(): void } | undefined;
+  /** Makes a call that the library makes by itself: see `inBackground` of the store's guard. */
+  call<T>(send: () => T | Promise<T>): T | Promise<T>;
+}
+
+/** The methods of a store that keeps limits in flight. */
+interface HoldingStore {
+  adjust?(policy: Policy, key: string, changes: Costs, from?: Instant): unknown;
+  renew?(policy: Policy, key: string, tokens: Costs, move: Move): unknown;
+}
+
+/** A part of a request to a server. */
+export interface DatedPart {
+  readonly policy: Policy;
+  readonly tokens: Costs;
+  /** When the tokens that are given back were taken. */
+  readonly from?: Instant;
+  /** Tokens in flight to move to the date of `to`. */
+  readonly moved?: Costs | undefined;
+  readonly to?: number | undefined;
+}
+
+/** Undefined for a policy of rates alone. */
+export const datedWorkOf = ({ dated }: Pick<Policy, "dated">): DatedWork | undefined => dated?.work as DatedWork | undefined;
+
+/** Undefined for a policy without a limit in flight. */
+export const holdingOf = ({ inFlight }: Policy): WorkHolding | undefined =>
+  inFlight?.returns.dating.holding as WorkHolding | undefined;
+
+/** The six numbers of a rate: the instant since which a give-back is late, 0, 1 if it is known, three 0. */
+export function rateNumbers({ from }: DatedPart, position: number): readonly number[] {
+  const since = sinceAt(from, position);
+  return since === undefined ? [0, 0, 0, 0, 0, 0] : [since, 0, 1, 0, 0, 0];
+}
+
