@@ -137,19 +137,19 @@ export const lawMutants: readonly Mutant[] = [
     replace: "void by",
   },
   {
-    item: "L2", test: "waiter", in: "isLate",
-    find: "(due.at > now ? graceMs : rules.timeoutMs)",
+    item: "L2", test: "waiter", in: "WaitLine.#isLate",
+    find: "(due.at > now ? graceMs : this.#timeoutMs)",
     replace: "graceMs",
   },
   {
-    item: "L2", test: "waiter-concurrent", in: "goOn",
-    find: "if (now - state.soonest > rules.timeoutMs) refuseLate(step, rules.timeoutMs);",
+    item: "L2", test: "waiter-concurrent", in: "WaitLine.sleep",
+    find: "if (now - this.#soonest > this.#timeoutMs) this.#refuseLate(now, this.#timeoutMs);",
     replace: "",
   },
   {
-    item: "L1", test: "waiter-concurrent", in: "endRound",
-    find: "grants = itemsOf(round.grants)",
-    replace: "grants: Answer[] = []",
+    item: "L1", test: "waiter-concurrent", in: "WaitQueue.#close",
+    find: "round.grants.map(",
+    replace: "round.grants.slice(0, 0).map(",
   },
   {
     item: "L2", test: "waiter-concurrent", in: "isSameCall",
@@ -157,14 +157,14 @@ export const lawMutants: readonly Mutant[] = [
     replace: "charge.policy === other.policy",
   },
   {
-    item: "L2", test: "waiter-concurrent", in: "learnRound",
+    item: "L2", test: "waiter-concurrent", in: "WaitLine.learn",
     find: "(unused.size > 0 ? 1 : Math.max(1, refusal.decision.retryAfterMs))",
     replace: "Math.max(1, refusal.decision.retryAfterMs)",
   },
   {
-    item: "L2", test: "waking", in: "applyEvent",
-    find: "state.isNews = true",
-    replace: "state.isNews = false",
+    item: "L2", test: "waking", in: "WaitQueue.#look",
+    find: "this.#line.isNews = true",
+    replace: "this.#line.isNews = false",
   },
   {
     item: "L1", test: "waiter-combined", in: "WaitQueues.#enter",
@@ -278,7 +278,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L15", test: "platform", in: "WaitQueues.#open",
-    find: "if (!isShared) return new WaitQueue(setup, new Polls(), charges, () => undefined);",
+    find: "if (!settings.isShared) return new WaitQueue(settings, new Polls(), charges, () => undefined);",
     replace: "",
   },
   {
@@ -802,9 +802,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "this.#forMs === 0",
   },
   {
-    item: "L21", test: "waiter-in-flight", in: "isLate",
-    find: "if (isUnsure(step, due) && until - now < EARLY_MS) return true;",
-    replace: "if (isUnsure(step, due)) return due.latest > until;",
+    item: "L21", test: "waiter-in-flight", in: "WaitLine.#isLate",
+    find: "if (isUnsure(due, now) && until - now < EARLY_MS) return true;",
+    replace: "if (isUnsure(due, now)) return due.latest > until;",
   },
   {
     item: "L21", test: "gate-aborts", in: "Work.holdUntil",

@@ -105,7 +105,8 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
   positiveInteger("maxWaitersPerKey", maxWaitersPerKey);
   wholeNumber("jitterMs", jitterMs);
   const timeoutMs = timeoutOf(limiter.parts);
-  const queues = new WaitQueues(inner, { maxWaiters, maxWaitersPerKey, jitterMs, timeoutMs, isShared: sharesWork() });
+  const isShared = sharesWork();
+  const queues = new WaitQueues({ limiter: inner, maxWaiters, maxWaitersPerKey, jitterMs, timeoutMs, isShared });
   const bounds: WaitBounds = { maxWaitMs: checkMaxWait(maxWaitMs), signal: undefined };
 
   const take: TakeCharges = (charges, signal) => queues.wait(charges, { ...bounds, signal });

@@ -17,9 +17,7 @@ export interface Want {
 }
 
 /** Sums of tokens by the names of buckets. */
-export type Tokens = ReadonlyMap<string, number>;
-
-export const NO_TOKENS: Tokens = new Map();
+export type Tokens = Map<string, number>;
 
 /** The decision on each charge. */
 type Parts = ReadonlyArray<Decision | null>;
@@ -57,11 +55,10 @@ export function wantsOf(charges: Charges): readonly Want[] {
   });
 }
 
-/** Adds tokens to sums, or subtracts them with a `sign` of -1. */
-export function plus(sums: Tokens, wants: readonly Want[], sign: 1 | -1 = 1): Tokens {
-  const next = new Map(sums);
-  for (const { bucket, tokens } of wants) next.set(bucket, (next.get(bucket) ?? 0) + sign * tokens);
-  return next;
+/** Adds tokens to `sums`, or subtracts them with a `sign` of -1. Returns the same map. */
+export function addTokens(sums: Tokens, wants: readonly Want[], sign: 1 | -1 = 1): Tokens {
+  for (const { bucket, tokens } of wants) sums.set(bucket, (sums.get(bucket) ?? 0) + sign * tokens);
+  return sums;
 }
 
 /**
@@ -74,13 +71,6 @@ export function mayReturn(decision: Decision): boolean {
 
 function isBlocked(decision: Decision): boolean {
   return !decision.allowed && decision.blocked === true;
-}
-
-/** The sums of two. */
-export function sumOfTokens(a: Tokens, b: Tokens): Tokens {
-  const sum = new Map(a);
-  for (const [bucket, tokens] of b) sum.set(bucket, (sum.get(bucket) ?? 0) + tokens);
-  return sum;
 }
 
 /** The forecast without any information: all buckets are full. */

@@ -6,40 +6,43 @@ import { orElse, thenAll } from "../now-or-later.js";
 import type { LimiterParts } from "../parts.js";
 import { onReturned } from "../verbs/returned.js";
 import type { Polls } from "./polls.js";
-import { emptyQueue, nextQueue } from "./queue.js";
-import type { Answer, QueuedCaller, QueueEffect, QueueEvent, QueueRules } from "./queue-state.js";
+import { Round, type QueuedCaller } from "./round.js";
+import { EARLY_MS, WaitLine } from "./wait-line.js";
 
 // The longest delay of a timer. A longer wait uses several timers.
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
-/** The answers to one caller: a decision, or an error. */
-export interface Promised {
-  resolve(decision: Decision): void;
-  reject(error: unknown): void;
-}
-
 /** What the queues of one waiter have in common. */
 export interface QueueSetup {
-  readonly internals: LimiterParts;
-  readonly rules: QueueRules;
+  readonly limiter: LimiterParts;
+  /** The longest time that the stores may take for one call. */
+  readonly timeoutMs: number;
   readonly jitterMs: number;
   /** Whether other requests may wake the queue (law L15). */
   readonly isShared: boolean;
 }
 
 /**
- * A queue of callers that wait for one key, or for the same keys of several limiters. The rules are {@link nextQueue}.
- * This class keeps the state, reads the clock and carries out the effects.
+ * A queue of callers that wait for one key, or for the same keys of several limiters.
+ *
+ * It calls the store in rounds. A round sends one call for each of the first callers, as many as the expected tokens
+ * can serve. Granted tokens go to the first caller if it wants the same under the same policy. A round ends when all
+ * its calls are answered and unused tokens are refunded. Then the queue sleeps until the next tokens are expected.
  */
 export class WaitQueue {
   readonly #setup: QueueSetup;
   readonly #polls: Polls;
   readonly #onEnd: () => void;
-  readonly #promised = new Map<number, Promised>();
+  readonly #line: WaitLine;
   readonly #unsubscribe: readonly (() => void)[];
-  readonly #look = (): void => this.#apply({ type: "news" });
-  #state = emptyQueue();
-  #events: QueueEvent[] = [];
+  /** Tokens may have come back, or it is time to ask whether they have. */
+  readonly #look = (): void => {
+    this.#line.isNews = true;
+    if (this.#round !== null) this.#round.isNews = true;
+    this.#goOn();
+  };
+  /** From the first call that is due until all unused tokens are refunded. */
+  #round: Round | null = null;
   #sleepsUntil = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -48,6 +51,7 @@ export class WaitQueue {
     this.#setup = setup;
     this.#polls = polls;
     this.#onEnd = onEnd;
+    this.#line = new WaitLine(setup.limiter, setup.timeoutMs);
     const buckets = charges.filter((charge) => charge !== null && setup.isShared) as Exclude<Charges[number], null>[];
     this.#unsubscribe = buckets.map(({ limiter, policy, encoded }) => {
       return onReturned(limiter.store, bucketId(policy, encoded), this.#look);
@@ -56,84 +60,100 @@ export class WaitQueue {
 
   /** The number of callers, including those with a call under way. */
   get length(): number {
-    return this.#promised.size;
+    return this.#line.length;
   }
 
   /** Adds a caller. Refuses it at once when its tokens will come too late. */
-  join(caller: QueuedCaller, promised: Promised): void {
-    this.#promised.set(caller.id, promised);
-    this.#apply({ type: "joined", caller });
+  join(caller: QueuedCaller): void {
+    if (this.#line.join(caller, monotonicClock())) this.#goOn();
   }
 
   /** Removes callers. Their promises reject with `reason`. */
-  leave(ids: ReadonlySet<number>, reason: unknown): void {
-    for (const id of ids) this.#promisedTo(id)?.reject(reason);
-    this.#apply({ type: "left", ids });
+  leave(callers: ReadonlySet<QueuedCaller>, reason: unknown): void {
+    for (const caller of this.#line.remove(callers)) caller.reject(reason);
+    this.#goOn();
   }
 
-  // An event that comes from an effect is applied after all effects of the event before.
-  #apply(event: QueueEvent): void {
-    if (this.#events.push(event) > 1) return;
-    for (const next of this.#events) {
-      const { state, effects } = nextQueue(this.#state, next, monotonicClock(), this.#setup.rules);
-      this.#state = state;
-      for (const effect of effects) this.#run(effect);
+  /** Begins a round if tokens should be there. Otherwise sleeps until then. During a round does nothing. */
+  #goOn(): void {
+    if (this.#round !== null) return;
+    const now = monotonicClock();
+    const sleep = this.#line.sleep(now);
+    if (sleep !== null && sleep.until - now >= EARLY_MS) return this.#sleep(sleep.until, sleep.pollMs);
+    clearTimeout(this.#timer);
+    this.#sleepsUntil = -Infinity;
+    this.#polls.delete(this.#look);
+    if (sleep === null) {
+      for (const unsubscribe of this.#unsubscribe) unsubscribe();
+      return this.#onEnd();
     }
-    this.#events = [];
+    const round = new Round();
+    this.#round = round;
+    // At the end of the tick, so that the callers of one tick share a round.
+    void Promise.resolve().then(() => this.#send(round));
   }
 
-  #run(effect: QueueEffect): void {
-    if (effect.type === "ask") this.#ask(effect.caller);
-    else if (effect.type === "serve") this.#serve(effect.caller, effect.grant);
-    else if (effect.type === "refuse") this.#promisedTo(effect.caller.id)?.resolve(effect.decision);
-    else if (effect.type === "fail") this.#promisedTo(effect.caller.id)?.reject(effect.error);
-    else if (effect.type === "refund") this.#refund(effect.grants, () => this.#apply({ type: "refunded" }));
-    else if (effect.type === "sleep") this.#sleep(effect.until, effect.pollMs);
-    else {
-      this.#stopSleeping();
-      if (effect.type === "end") this.#end();
-      else void Promise.resolve().then(() => this.#apply({ type: "gathered" }));
-    }
+  /** Asks for the first callers. All are asked before an answer is worked on, because a store may cancel a caller. */
+  #send(round: Round): void {
+    const now = monotonicClock();
+    const callers = this.#line.ready(now);
+    // One more, so that the round does not end before all answers of a synchronous store are handed out.
+    Object.assign(round, { sentAt: now, open: callers.length + 1, isNews: false });
+    for (const answer of callers.map((caller, place) => this.#ask(round, caller, place))) answer();
+    this.#close(round);
   }
 
-  #ask(caller: QueuedCaller): void {
-    const { internals, jitterMs } = this.#setup;
+  /** Calls the store. Returns what to do with an answer or an error that is there already. */
+  #ask(round: Round, caller: QueuedCaller, place: number): () => void {
     const answered = (decision: Decision): void => {
-      this.#apply({ type: "answered", caller, decision, jitterMs: Math.floor(Math.random() * (jitterMs + 1)) });
+      round.take({ caller, place, decision, receivedAt: monotonicClock() });
+      this.#handOut(round);
+      this.#close(round);
     };
-    const failed = (error: unknown): void => this.#apply({ type: "failed", caller, error });
+    const failed = (error: unknown): void => {
+      for (const gone of this.#line.remove(new Set([caller]))) gone.reject(error);
+      this.#close(round);
+    };
     try {
-      const made = internals.ask(caller.charges);
-      if (made instanceof Promise) void made.then(answered, failed);
-      else answered(made);
+      const made = this.#setup.limiter.ask(caller.charges);
+      if (!(made instanceof Promise)) return () => answered(made);
+      void made.then(answered, failed);
+      return () => undefined;
     } catch (error) {
-      failed(error);
+      return () => failed(error);
     }
   }
 
-  #serve({ id }: QueuedCaller, grant: Answer): void {
-    const promised = this.#promisedTo(id);
-    // It was cancelled while this answer was worked on.
-    if (promised === undefined) this.#refund([grant], () => undefined);
-    else promised.resolve(grant.decision);
+  /** Serves callers in order of arrival, up to the first caller that gets no tokens. */
+  #handOut(round: Round): void {
+    for (let first = this.#line.first; first !== undefined; first = this.#line.first) {
+      const decision = round.grantFor(first);
+      if (decision === undefined) return;
+      this.#line.shift();
+      first.resolve(decision);
+    }
   }
 
-  // If the store fails here, fewer tokens are granted, not more.
-  #refund(grants: readonly Answer[], next: () => void): void {
-    const { internals } = this.#setup;
-    const returned = grants.map(({ caller: { charges }, decision }) => {
-      return orElse<void>(() => internals.giveBack(charges, decision), () => undefined);
+  /** Counts an answered call. After the last one learns from the answers, and refunds the tokens that are left. */
+  #close(round: Round): void {
+    round.open -= 1;
+    if (round.open > 0) return;
+    const { limiter, jitterMs } = this.#setup;
+    this.#line.learn(round, monotonicClock(), Math.floor(Math.random() * (jitterMs + 1)));
+    // These tokens have no caller, or would serve a later caller before an earlier one. If the store fails here, fewer
+    // tokens are granted, not more.
+    const refunds = round.grants.map(({ caller: { charges }, decision }) => {
+      return orElse<void>(() => limiter.giveBack(charges, decision), () => undefined);
     });
-    void thenAll(returned, next);
+    void thenAll(refunds, () => {
+      this.#round = null;
+      this.#goOn();
+    });
   }
 
-  #promisedTo(id: number): Promised | undefined {
-    const promised = this.#promised.get(id);
-    this.#promised.delete(id);
-    return promised;
-  }
-
+  /** Longer than `pollMs`, it also looks after that time, for tokens that come back in other processes. */
   #sleep(until: number, pollMs: number): void {
+    // Read again, because judging many callers takes time.
     const waitMs = until - monotonicClock();
     if (waitMs > pollMs) this.#polls.add(this.#look, pollMs);
     else this.#polls.delete(this.#look);
@@ -142,18 +162,7 @@ export class WaitQueue {
     this.#sleepsUntil = until;
     this.#timer = setTimeout(() => {
       this.#sleepsUntil = -Infinity;
-      this.#apply({ type: "woken" });
+      this.#goOn();
     }, Math.min(Math.round(waitMs), LONGEST_DELAY_MS));
-  }
-
-  #stopSleeping(): void {
-    clearTimeout(this.#timer);
-    this.#sleepsUntil = -Infinity;
-    this.#polls.delete(this.#look);
-  }
-
-  #end(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#onEnd();
   }
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { createLimiter, definePolicy, MemoryStore, type Decision, type RateOptions, type Policy, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { allFull, areThere, expectedAt, forecastAfter, NO_TOKENS, plus, predicted, wantsOf, type Forecast, type Tokens, type Want } from "../../../src/limiter/waiting/forecast.js";
+import { addTokens, allFull, areThere, expectedAt, forecastAfter, predicted, wantsOf, type Forecast, type Tokens, type Want } from "../../../src/limiter/waiting/forecast.js";
 import { partsOf } from "../../../src/limiter/parts.js";
 import type { Charges } from "../../../src/limiter/charge.js";
 import { limits, policies } from "../../helpers/arbitraries.js";
@@ -42,9 +42,9 @@ function chargesOf(policy: Policy, cost: number): Charges {
 
 // Costs of several callers may pass what one call can cost.
 const wanting = (policy: Policy, tokens: number): readonly Want[] => wantsOf(chargesOf(policy, 1)).map((want) => ({ ...want, tokens }));
-const sums = (policy: Policy, cost: number): Tokens => plus(NO_TOKENS, wanting(policy, cost));
+const sums = (policy: Policy, cost: number): Tokens => addTokens(new Map(), wanting(policy, cost));
 
-function forecastOf(options: PolicyOptions, last: Decision, at = 0, returned: Tokens = NO_TOKENS): Forecast {
+function forecastOf(options: PolicyOptions, last: Decision, at = 0, returned: Tokens = new Map()): Forecast {
   return forecastAfter([last], wanting(definePolicy(options), 0), returned, at);
 }
 
@@ -105,7 +105,7 @@ describe("a forecast", () => {
     const named = (name: string, everyMs: number): RateOptions => ({ name, capacity: 4, refill: { tokens: 1, everyMs } });
     const [free, pro] = [definePolicy({ limits: [named("a", 1_000)] }), definePolicy({ limits: [named("a", 100), named("b", 500)] })];
     const { last } = served({ limits: [named("a", 1_000)] }, [4], []);
-    const forecast = forecastAfter([last], wanting(free, 0), NO_TOKENS, 0);
+    const forecast = forecastAfter([last], wanting(free, 0), new Map(), 0);
     expect([[free, 2], [pro, 2], [pro, 6]].map(([tier, tokens]) => waitFor(forecast, tier as Policy, tokens as number))).toEqual([2_000, 200, 1_000]);
   });
 
@@ -114,7 +114,7 @@ describe("a forecast", () => {
     const limiter = createLimiter({ policy, store });
     limiter.block("alice", 60_000);
     const wants = wanting(limiter.policy, 1);
-    const forecast = forecastAfter([limiter.peek("alice")], wants, NO_TOKENS, 0);
+    const forecast = forecastAfter([limiter.peek("alice")], wants, new Map(), 0);
     expect(expectedAt(forecast, wants, sums(policy, 1))).toBe(60_000);
   });
 
