@@ -16,8 +16,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import express from "express";
 
-// Open goals: 65 calls that enter 22 files. The limits are the present numbers. Growth then fails the check.
-const LIMITS = { calls: 80, files: 27 };
+// Open goal: 65 calls. The limits are the present numbers. Growth then fails the check.
+const LIMITS = { calls: 79, files: 20 };
 const WARM_UP = 2_000;
 const REQUESTS = 51;
 

@@ -5,7 +5,7 @@
 import type { Context, Env, MiddlewareHandler, Next } from "hono";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
-import { isPromise } from "../http/is-promise.js";
+import { isPromise } from "../http/user-functions.js";
 import { misplaced } from "../http/misplaced.js";
 import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { watchesClient } from "../http/options/watches-client.js";

@@ -1,16 +1,22 @@
 import { gateChecks } from "#diagnostics";
-import { expected, wholeNumber } from "../core/check.js";
+import { expected, notDefined, wholeNumber } from "../core/check.js";
+import { neverFits, parseCost, type Cost } from "../core/cost.js";
+import type { Decision } from "../core/decision.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
-import { internalsOf, type Decider } from "../limiter/internals.js";
+import { isPolicy, type Policy } from "../core/policy.js";
+import type { LimiterCharge } from "../limiter/charge.js";
+import { internalsOf, type Decider, type PartTokens, type Requests } from "../limiter/internals.js";
+import { thenOne } from "../limiter/now-or-later.js";
+import { alwaysShadow } from "../limiter/shadow.js";
 import { isUnlimited, unlimited } from "../limiter/unlimited.js";
-import { callerOf } from "./caller.js";
-import { createCharge } from "./charge.js";
-import { limiterOfGate } from "./gate-limiter.js";
-import { createHeaderWriter, DEFAULT_STYLES } from "./headers/writer.js";
+import { callerOf, createPreflights, NOT_ASKED } from "./caller.js";
+import { limiterOfGate, type GateLimiter } from "./gate-limiter.js";
+import { createHeaderWriter, DEFAULT_STYLES, type HeaderWriter } from "./headers/writer.js";
 import { checkGateOptions } from "./options/check-options.js";
 import type { AnyRespond, GateOptions, NoOptions } from "./options/options.js";
-import { createPreflights, UNKNOWN } from "./preflights.js";
 import type { RequestReader } from "./reader.js";
+import { disconnectedRefusal } from "./response/refusal.js";
+import type { GateCharge, GateCharges } from "./response/work.js";
 import { contain } from "./user-functions.js";
 import { SKIP, type Verdict } from "./verdict.js";
 import { createVerdicts } from "./verdicts.js";
@@ -22,7 +28,20 @@ import { createVerdicts } from "./verdicts.js";
  */
 export type Gate<Request, Rest extends readonly unknown[] = []> = (request: Request, rest?: Rest) => Verdict | Promise<Verdict>;
 
-type CheckedFunction<Request, Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => unknown;
+/** What is known of a request when a function of the options answers later, and the promise of its answer. */
+interface Known {
+  readonly skips?: Promise<unknown>;
+  readonly key?: unknown;
+  readonly caller?: unknown;
+  readonly cost?: unknown;
+  readonly policy?: Promise<unknown>;
+}
+
+/** What a request took, or the verdict on one that was not decided. */
+type Taken = GateCharge | GateCharges | Verdict;
+
+/** Charges a request to its caller. The policy is undefined for the limiter's own. */
+type Take<Request> = (request: Request, caller: unknown, cost: unknown, policy: unknown) => Taken | Promise<Taken>;
 
 const UNLIMITED_CURE = "Write `skip`, or `policy: () => unlimited`";
 const PLAN_CURE = "Return a policy for a plan that you do not know, too";
@@ -46,70 +65,68 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   reader: RequestReader<Request>,
 ): Gate<Request, Rest> {
   const options = checkGateOptions<Request, Rest>(given, reader.adapter);
-  const { unidentified = "share", functionTimeoutMs, cost: fixedCost } = options;
-  const run = <T>(name: string, fn: (request: Request, ...rest: Rest) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
-  const skip = options.skip && run<unknown>("skip", options.skip);
-  const keyOf = run<unknown>("key", options.key);
-  const costOf = typeof fixedCost === "function" ? run<unknown>("cost", fixedCost as CheckedFunction<Request, Rest>) : null;
-  const policyOf =
-    typeof options.policy === "function" ? run<unknown>("policy", options.policy as CheckedFunction<Request, Rest>) : null;
+  const { unidentified = "share", cost: fixedCost } = options;
+  const skip = options.skip === undefined ? null : run("skip", options.skip);
+  const keyOf = run("key", options.key);
+  const costOf = typeof fixedCost === "function" ? run("cost", fixedCost) : null;
+  const policyOf = typeof options.policy === "function" ? run("policy", options.policy) : null;
   const limiter = limiterOfGate(options);
   const { requests } = internalsOf(limiter);
   const [first] = limiter.parts as readonly [Decider];
   const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES);
   const watch = gateChecks ? gateChecks.createGateWatch(unidentified, first, reader) : undefined;
-  const verdicts = createVerdicts(options, reader, limiter, writer, watch);
-  const charge = createCharge(options, reader, limiter, writer, verdicts);
-  const preflights = createPreflights(reader, limiter);
+  const { onDecision, onUnidentified } = createVerdicts(options, reader, limiter, writer, watch);
+  const take: Take<Request> = requests === null ? takeOne(first, writer) : takeParts(requests, reader, limiter, writer);
+  if (policyOf === null || requests !== null) checkFixed(fixedCost, limiter, writer);
+  const preflights = createPreflights(reader, first, requests);
   const callerBy = requests === null ? callerToCharge : requests.callersBy(callerToCharge);
-  return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : begin(request, rest, UNKNOWN));
+  return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : decide(request, rest, NOT_ASKED));
 
   // A separate function, because a function that makes a closure allocates for it on every call.
   function onPreflight(request: Request, rest: Rest | undefined): Verdict | Promise<Verdict> {
-    return preflights.admit(() => keyOf(request, rest), begin.bind(null, request, rest));
+    return preflights.admit(() => keyOf(request, rest), (key) => decide(request, rest, key));
   }
 
-  // Each step ends with the next one: at once, or when a function of the options has answered. Only then `bind` makes a
-  // function, so a request without promises makes no promise and no closure.
-  function begin(request: Request, rest: Rest | undefined, knownKey: unknown): Verdict | Promise<Verdict> {
-    if (skip === undefined) return identify(request, rest, knownKey, false);
-    const skips = skip(request, rest);
-    return skips instanceof Promise
-      ? skips.then(identify.bind(null, request, rest, knownKey))
-      : identify(request, rest, knownKey, skips);
-  }
-
-  function identify(request: Request, rest: Rest | undefined, knownKey: unknown, skips: unknown): Verdict | Promise<Verdict> {
+  // Read from top to bottom. At the first promise, the twin takes over. So a request without promises makes none.
+  function decide(request: Request, rest: Rest | undefined, knownKey: unknown): Verdict | Promise<Verdict> {
+    const skips = skip === null ? false : skip(request, rest);
+    if (skips instanceof Promise) return decideLater(request, rest, { skips, key: knownKey });
     if (skips !== false && isSkip(skips)) return SKIP;
-    const key = knownKey === UNKNOWN ? keyOf(request, rest) : knownKey;
-    return key instanceof Promise ? key.then(price.bind(null, request, rest)) : price(request, rest, key);
-  }
-
-  function price(request: Request, rest: Rest | undefined, key: unknown): Verdict | Promise<Verdict> {
-    if (key === unlimited) throw new TypeError(`${expected("key()", "a key", key)}. ${UNLIMITED_CURE}`);
-    const caller = callerBy(key, first);
+    const key = knownKey === NOT_ASKED ? keyOf(request, rest) : knownKey;
+    if (key instanceof Promise) return decideLater(request, rest, { key });
+    const caller = who(key);
     if (caller === unlimited) return SKIP;
-    if (caller === null) return verdicts.onUnidentified(request);
-    if (costOf === null) return pickPolicy(request, rest, caller, fixedCost);
-    const cost = costOf(request, rest);
-    return cost instanceof Promise
-      ? cost.then(pickPolicy.bind(null, request, rest, caller))
-      : pickPolicy(request, rest, caller, cost);
+    if (caller === null) return onUnidentified(request);
+    const cost = costOf === null ? fixedCost : costOf(request, rest);
+    if (cost instanceof Promise) return decideLater(request, rest, { caller, cost });
+    if (costOf !== null) checkCost(cost);
+    const policy = policyOf === null ? undefined : policyOf(request, rest);
+    if (policy instanceof Promise) return decideLater(request, rest, { caller, cost, policy });
+    if (policyOf !== null && isFree(policy)) return SKIP;
+    const taken = take(request, caller, cost, policy);
+    return taken instanceof Promise ? taken.then(onTaken.bind(null, request)) : onTaken(request, taken);
   }
 
-  function pickPolicy(request: Request, rest: Rest | undefined, caller: unknown, cost: unknown): Verdict | Promise<Verdict> {
-    if (costOf !== null && (typeof cost !== "object" || cost === null)) wholeNumber("cost()", cost);
-    if (policyOf === null) return charge(request, caller, cost, undefined);
-    const policy = policyOf(request, rest);
-    return policy instanceof Promise
-      ? policy.then(chargeUnder.bind(null, request, caller, cost))
-      : chargeUnder(request, caller, cost, policy);
+  // The twin takes the same steps, each with `await`. Those that were taken before the promise are in `known`.
+  async function decideLater(request: Request, rest: Rest | undefined, known: Known): Promise<Verdict> {
+    if (known.skips !== undefined && isSkip(await known.skips)) return SKIP;
+    const caller = known.caller ?? who(await (known.key === NOT_ASKED ? keyOf(request, rest) : known.key));
+    if (caller === unlimited) return SKIP;
+    if (caller === null) return onUnidentified(request);
+    const cost = costOf === null ? fixedCost : await ("cost" in known ? known.cost : costOf(request, rest));
+    if (costOf !== null) checkCost(cost);
+    const policy = policyOf === null ? undefined : await (known.policy ?? policyOf(request, rest));
+    if (policyOf !== null && isFree(policy)) return SKIP;
+    return onTaken(request, await take(request, caller, cost, policy));
   }
 
-  function chargeUnder(request: Request, caller: unknown, cost: unknown, policy: unknown): Verdict | Promise<Verdict> {
-    if (isUnlimited(policy)) return SKIP;
-    if (policy === undefined || policy === null) throw noPolicy(policy);
-    return charge(request, caller, cost, policy);
+  function run(name: string, option: unknown): (request: Request, rest?: Rest) => unknown {
+    return contain(name, option as (request: Request, ...rest: Rest) => unknown, options.functionTimeoutMs);
+  }
+
+  function who(key: unknown): unknown {
+    if (key === unlimited) throw new TypeError(`${expected("key()", "a key", key)}. ${UNLIMITED_CURE}`);
+    return callerBy(key, first);
   }
 
   // Null for a caller without a key who is refused, `unlimited` for one without a limit. In shadow mode nobody is
@@ -120,14 +137,82 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
     if (caller !== UNIDENTIFIED || unidentified === "share") return caller;
     return unidentified === "skip" || part.shadow(caller) ? unlimited : null;
   }
+
+  function onTaken(request: Request, taken: Taken): Verdict {
+    return "outcome" in taken ? taken : onDecision(request, taken);
+  }
 }
 
-function noPolicy(policy: unknown): TypeError {
-  return new TypeError(`${expected("policy()", "made by definePolicy, or `unlimited`", policy)}. ${PLAN_CURE}`);
+function checkCost(cost: unknown): void {
+  if (typeof cost !== "object" || cost === null) wholeNumber("cost()", cost);
+}
+
+// A function that returns no policy did not find the plan. That is no plan without a limit.
+function isFree(policy: unknown): boolean {
+  if (policy !== undefined && policy !== null) return isUnlimited(policy);
+  throw new TypeError(`${expected("policy()", "made by definePolicy, or `unlimited`", policy)}. ${PLAN_CURE}`);
 }
 
 // Only `true` skips. Any other truthy value is a mistake, such as a forgotten call or comparison.
 function isSkip(skipped: unknown): boolean {
   if (skipped && skipped !== true) throw new TypeError(expected("skip()", "true or false", skipped));
   return skipped === true;
+}
+
+/** Takes from a limiter of `createLimiter`. */
+function takeOne(limiter: Decider, { check, partitionOf }: HeaderWriter): Take<unknown> {
+  return (_request, key, cost, chosen) => {
+    const caller = key as Key;
+    const policy = chosen === undefined ? limiter.policy : checked(chosen);
+    // Before the charge, because it may throw. A function `shadow` is asked later, and once.
+    const partition = partitionOf === null || limiter.shadow === alwaysShadow ? undefined : partitionOf(caller);
+    const isShort = chosen === undefined && typeof cost !== "object";
+    const decision = limiter.consume(caller, isShort ? (cost as number | undefined) : { cost: cost as Cost, policy });
+    // Faster than isPromise here: V8 cannot optimize isPromise, because it is called with many shapes of objects.
+    return "reason" in decision
+      ? { limiter, key: caller, policy, decision, partition }
+      : later({ limiter, key: caller, policy, partition }, decision);
+  };
+
+  function checked(chosen: unknown): Policy {
+    if (!isPolicy(chosen)) throw notDefined(chosen, "policy()", "made by definePolicy, or `unlimited`");
+    check(chosen);
+    return chosen;
+  }
+
+  // A separate function, because a function that makes a closure allocates for it on every call.
+  function later(undecided: Omit<GateCharge, "decision">, decided: Promise<Decision>): Promise<GateCharge> {
+    return decided.then((decision) => ({ ...undecided, decision }));
+  }
+}
+
+/** Takes from a combination, or from a limiter that waits. */
+function takeParts<Request>(
+  { take }: Requests, reader: RequestReader<Request>, limiter: GateLimiter, { check, partitionOf }: HeaderWriter,
+): Take<Request> {
+  return (request, key, cost, policy) =>
+    thenOne(take(key, { cost, policy }, prepare, (leave) => reader.onDisconnect?.(request, leave)), (taken) => {
+      if (taken === "unlimited") return SKIP;
+      if (taken === "disconnected") return disconnectedRefusal();
+      return { limiter, key, policy, decision: taken.decision, parts: taken.parts };
+    });
+
+  function prepare({ limiter: part, key, policy, shadow }: LimiterCharge): Omit<GateCharge, "decision"> {
+    check(policy);
+    // In shadow mode no field is sent.
+    return { limiter: part, key, policy, partition: partitionOf === null || shadow ? undefined : partitionOf(key) };
+  }
+}
+
+/** Throws a RangeError for numbers that the header fields cannot express, and for a fixed cost above a capacity. */
+function checkFixed(cost: unknown, limiter: GateLimiter, writer: HeaderWriter): void {
+  const { requests } = internalsOf(limiter);
+  const fixed = typeof cost === "function" ? undefined : cost;
+  const costs = requests === null ? [{ tokens: fixed, isForAll: false }] : requests.costs(fixed);
+  limiter.parts.forEach(({ policy }, i) => {
+    const { tokens, isForAll } = costs[i] as PartTokens;
+    writer.check(policy);
+    if (!neverFits(policy, parseCost(policy, tokens as Cost | undefined, isForAll ? undefined : policy))) return;
+    throw new RangeError(expected("cost", `at most the capacity, ${policy.maxCost}`, tokens));
+  });
 }

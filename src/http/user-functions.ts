@@ -1,7 +1,11 @@
 import { show } from "../core/check.js";
 import { SluiceError } from "../core/errors.js";
 import { textOf, warnOnce } from "../warnings/warnings.js";
-import { isPromise } from "./is-promise.js";
+
+/** Whether `value` is a promise, or another object with `then`. */
+export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
 
 /**
  * Returns a function of the options as the gate calls it. It throws and rejects with Errors only, and its promise

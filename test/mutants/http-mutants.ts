@@ -75,13 +75,13 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "12", test: WIRE, in: "createGate",
-    find: "caller === unlimited",
-    replace: 'caller === unlimited || reader.method(request) === "HEAD"',
+    find: "const caller = who(key);",
+    replace: 'const caller = reader.method(request) === "HEAD" ? unlimited : who(key);',
   },
   {
     item: "13", test: REFUSAL, in: "createVerdicts",
-    find: "? refusals.forDecision(crossOrigin,",
-    replace: '? reader.header(request, "accept") === "text/html" ? { outcome: "skip" } : refusals.forDecision(crossOrigin,',
+    find: ": refusals.forDecision(crossOrigin,",
+    replace: ': reader.header(request, "accept") === "text/html" ? { outcome: "skip" } : refusals.forDecision(crossOrigin,',
   },
   {
     item: "14", test: WIRE, in: "refusalOf",
@@ -120,8 +120,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "21", test: REFUSAL, in: "createVerdicts",
-    find: ': { outcome: "pass", fields,',
-    replace: ': { outcome: "pass", fields: [...fields, "Retry-After", "0"],',
+    find: '? { outcome: "pass", fields,',
+    replace: '? { outcome: "pass", fields: [...fields, "Retry-After", "0"],',
   },
   {
     item: "21", test: WIRE, in: "isRedirect",
@@ -135,8 +135,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "23", test: FIELDS, in: "limitItems",
-    find: '`"${labelOf(policy, name)}"`',
-    replace: "labelOf(policy, name)",
+    find: '`"${labelOf(policy, limit.name)}"`',
+    replace: "labelOf(policy, limit.name)",
   },
   {
     item: "23", test: FIELDS, in: "POLICY_FIELD",
@@ -175,13 +175,13 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "28", test: FIELDS, in: "spreadSeconds",
-    find: "Math.ceil((remaining * windowSeconds(limit)) / limit.capacity)",
+    find: "Math.ceil((remaining * window) / capacity)",
     replace: "1",
   },
   {
     item: "28", test: FIELDS, in: "limitItems",
-    find: "policy.limits[i] ?? policy.limits[0]",
-    replace: "policy.limits[0]",
+    find: "spreadSeconds(reading, limit)",
+    replace: "spreadSeconds(reading, first)",
   },
   {
     item: "29", test: FIELDS, in: "epochSeconds",
@@ -199,7 +199,7 @@ export const httpMutants: readonly Mutant[] = [
     replace: "false",
   },
   {
-    item: "32", test: CALLERS, in: "chargeOne",
+    item: "32", test: CALLERS, in: "takeOne",
     find: "const decision = limiter.consume(caller, isShort",
     replace: "const decision = limiter.peek(caller, isShort",
   },
@@ -230,8 +230,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "38", test: CALLERS, in: "createGate",
-    find: "preflights.isPlain(request) ? onPreflight(request, rest) : begin(request, rest, UNKNOWN)",
-    replace: "begin(request, rest, UNKNOWN)",
+    find: "preflights.isPlain(request) ? onPreflight(request, rest) : decide(request, rest, NOT_ASKED)",
+    replace: "decide(request, rest, NOT_ASKED)",
   },
   {
     item: "39", test: WIRE, in: "wrapListeners",

@@ -368,13 +368,13 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L17", test: "gate", in: "createGate",
-    find: "chargeUnder.bind(null, request, caller, cost)",
-    replace: "chargeUnder.bind(null, request, caller, undefined)",
+    find: "decideLater(request, rest, { caller, cost, policy })",
+    replace: "decideLater(request, rest, { caller, cost: undefined, policy })",
   },
   {
-    item: "L18", test: "gate", in: "createGate",
-    find: "policy === undefined || policy === null",
-    replace: "policy === null",
+    item: "L18", test: "gate", in: "isFree",
+    find: "policy !== undefined && policy !== null",
+    replace: "policy !== null",
   },
   {
     item: "L18", test: "gate", in: "createGate",
@@ -552,9 +552,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: 'void new TypeError("Expected the object literal of an answer',
   },
   {
-    item: "L18", test: "adapters/node", in: "createGate",
-    find: "policy === undefined || policy === null",
-    replace: "policy === null",
+    item: "L18", test: "adapters/node", in: "isFree",
+    find: "policy !== undefined && policy !== null",
+    replace: "policy !== null",
   },
   {
     item: "L20", test: QUOTA, in: "charge",
@@ -777,9 +777,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "Math.floor(capacity / sharedBy)",
   },
   {
-    item: "L21", test: "gate", in: "unlessGone",
-    find: '!isGone || verdict.outcome !== "pass" || !verdict.work.holds',
-    replace: "isGone || !isGone",
+    item: "L21", test: "gate", in: "createVerdicts",
+    find: "hold !== undefined && hasLeft(request)",
+    replace: "hold === null",
   },
   {
     item: "L13", test: "held-records", in: "HeldRecords.#evictOne",
@@ -808,7 +808,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "gate-aborts", in: "Work.holdUntil",
-    find: "this.#charge.hold?.until(handler)",
+    find: "this.#hold?.until(handler)",
     replace: "void handler",
   },
   {
@@ -823,11 +823,11 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "gate-reports", in: "Work.#release",
-    find: "actualCost !== null",
-    replace: "actualCost !== null && this.#reported === null",
+    find: "actualCost !== undefined",
+    replace: "actualCost !== undefined && this.#reported === null",
   },
   {
-    item: "L21", test: "gate-renewals", in: "kept",
+    item: "L21", test: "gate-renewals", in: "holdOf",
     find: "keepInFlight(limiter as GateLimiter, key, decision, policy, hold)",
     replace: "[keepInFlight, limiter as GateLimiter, key, decision, policy].length > 0",
   },

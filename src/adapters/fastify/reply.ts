@@ -1,5 +1,5 @@
 import { withoutContent, type FieldList } from "../../http/headers/field.js";
-import { isPromise } from "../../http/is-promise.js";
+import { isPromise } from "../../http/user-functions.js";
 import type { Refuse, Responder } from "../../http/verdict.js";
 import { toJson } from "../../http/response/own-answer.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";

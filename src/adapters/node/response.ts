@@ -2,7 +2,7 @@ import { warnOnce } from "../../warnings/warnings.js";
 import { withoutContent, type FieldList } from "../../http/headers/field.js";
 import type { RequestReader } from "../../http/reader.js";
 import type { Pass, Refuse, Responder } from "../../http/verdict.js";
-import { isPromise } from "../../http/is-promise.js";
+import { isPromise } from "../../http/user-functions.js";
 import { toJson } from "../../http/response/own-answer.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";
 import { EXPOSE, exposing } from "../../http/response/cors.js";

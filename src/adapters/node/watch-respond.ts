@@ -1,6 +1,5 @@
 import { show } from "../../core/check.js";
-import { isPromise } from "../../http/is-promise.js";
-import { reportFailure, settleWithin } from "../../http/user-functions.js";
+import { isPromise, reportFailure, settleWithin } from "../../http/user-functions.js";
 import type { FieldList } from "../../http/headers/field.js";
 import type { Refuse, Responder } from "../../http/verdict.js";
 import { bareRedirect } from "./bare-redirect.js";

@@ -3,9 +3,9 @@ import type { Policy } from "../../core/policy.js";
 import { LAST_DATE_MS, toHttpDate } from "../retry-after/retry-after.js";
 import type { Key } from "../../core/key.js";
 import { checkedClock, clockedStyle, type ClockedStyle } from "./clocked-style.js";
-import { draft11Fields, triple } from "./default-styles.js";
 import { headerFamily, policyValue, TOKEN, type Field, type FieldFacts, type FieldValue, type HeaderFamily } from "./field.js";
 import { partitionsOf } from "./partition.js";
+import { draft11Fields, triple } from "./writer.js";
 
 const INTEGER_POLICY: Field = {
   name: "RateLimit-Policy",

@@ -1,7 +1,6 @@
 import { expected } from "../../core/check.js";
 import { UNIDENTIFIED, type Key } from "../../core/key.js";
-import { isPromise } from "../is-promise.js";
-import { contain } from "../user-functions.js";
+import { contain, isPromise } from "../user-functions.js";
 
 // Law L16. Clients refuse headers of more than about 16 KB, and a policy with several limits repeats the bytes.
 const MOST_BYTES = 128;

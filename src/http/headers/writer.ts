@@ -2,12 +2,14 @@ import { gateChecks } from "#diagnostics";
 import { hasFewerLeft, readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
 import { expected } from "../../core/check.js";
 import type { Key } from "../../core/key.js";
+import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
-import { draft11Fields, triple } from "./default-styles.js";
-import { isHeaderFamily, LARGEST_INTEGER, type Field, type FieldList, type HeaderFamily } from "./field.js";
+import {
+  headerFamily, isHeaderFamily, labelOf, LARGEST_INTEGER, policyValue, windowSeconds, type Field, type FieldList,
+  type FieldValue, type HeaderFamily,
+} from "./field.js";
 import { checkPartition } from "./partition.js";
-import { perPolicy } from "./per-policy.js";
 
 /**
  * A family of header fields. The default is `"triple"` and `"draft-11"`.
@@ -157,4 +159,93 @@ function spellingOf(fields: readonly Field[]): ReadonlyMap<string, string> {
     spelling.set(name.toLowerCase(), name);
   }
   return spelling;
+}
+
+/**
+ * Returns `make` with a cache: it is called once for each policy. The last policy is compared first, because most gates
+ * have only one.
+ */
+function perPolicy<T>(make: (policy: Policy) => T): (policy: Policy) => T {
+  const made = new WeakMap<Policy, T>();
+  let last: Policy;
+  let value: T;
+  return (policy) => {
+    if (policy !== last) {
+      if (!made.has(policy)) made.set(policy, make(policy));
+      value = made.get(policy) as T;
+      last = policy;
+    }
+    return value;
+  };
+}
+
+/** `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, as in the drafts up to 06. */
+export const triple = headerFamily([
+  { name: "RateLimit-Limit", under: () => ({ shown }) => String(shown.capacity) },
+  { name: "RateLimit-Remaining", under: () => ({ shown }) => String(shown.remaining) },
+  { name: "RateLimit-Reset", under: () => ({ resetSeconds }) => String(resetSeconds) },
+]);
+
+// Draft 11, section 10.5. The third, requests, is the default.
+const REGISTERED = ["content-bytes", "concurrent-requests"];
+
+/**
+ * `RateLimit-Policy` as in draft-ietf-httpapi-ratelimit-headers-11. A limit with a unit that is not registered has no
+ * item: without `qu` its tokens would read as requests.
+ */
+const POLICY_FIELD: Field = {
+  name: "RateLimit-Policy",
+  under: (policy) => policyValue(policy, ({ name, capacity, returns, unit = returns ? "concurrent-requests" : "requests" }) => {
+    const quota = `"${labelOf(policy, name)}";q=${capacity}`;
+    if (unit === "requests") return quota;
+    return REGISTERED.includes(unit) && `${quota};qu="${unit}"`;
+  }),
+};
+
+/** `RateLimit-Policy` and `RateLimit` as in draft-ietf-httpapi-ratelimit-headers-11. */
+export const draft11Fields = headerFamily([
+  POLICY_FIELD,
+  { name: "RateLimit", under: limitItems },
+]);
+
+/** What an item of `RateLimit` needs of its limit. */
+interface ItemLimit extends Pick<Limit, "name" | "capacity"> {
+  /** The seconds in which an empty bucket fills. 0 for a quota, which has no rate. */
+  readonly window: number;
+}
+
+/** The value of `RateLimit`, with one item for each limit. Its `t` is left out when the bucket is full. */
+function limitItems(policy: Policy): FieldValue {
+  const limits = policy.limits.map((limit): ItemLimit => ({
+    name: `"${labelOf(policy, limit.name)}"`,
+    capacity: limit.capacity,
+    window: limit.refill ? windowSeconds(limit) : 0,
+  }));
+  const [first] = limits as [ItemLimit];
+  // Looked up by position, because a custom store may give its limits names that are unsafe in a header field.
+  return ({ readings, refusedBy, resetSeconds, partition }) => {
+    // Section 6: `t` must not be before Retry-After. So a refusal shows the longest wait only, as the `t` of that
+    // limit.
+    if (refusedBy !== null) {
+      const i = readings.findIndex(({ limit }) => limit === refusedBy.limit);
+      return itemOf(limits[i] ?? first, refusedBy, resetSeconds) + partition;
+    }
+    let text = "";
+    for (let i = 0; i < readings.length; i++) {
+      const [limit, reading] = [limits[i] ?? first, readings[i] as Reading];
+      text += `${text && ", "}${itemOf(limit, reading, spreadSeconds(reading, limit))}${partition}`;
+    }
+    return text;
+  };
+}
+
+function itemOf({ name }: ItemLimit, { remaining }: Reading, t: number): string {
+  return `${name};r=${remaining}${t === 0 ? "" : `;t=${t}`}`;
+}
+
+// Section 8.5: a client may use `r` within `t`. So `t` is the time until the next token, or the longer one in which the
+// limit refills `r`: then `r / t` never exceeds the rate.
+function spreadSeconds({ remaining, nextTokenMs, inFlight }: Reading, { capacity, window }: ItemLimit): number {
+  if (inFlight || nextTokenMs === 0) return 0; // tokens in flight come back at no known time
+  return Math.max(Math.ceil(nextTokenMs / 1_000), Math.ceil((remaining * window) / capacity));
 }

@@ -1,95 +1,16 @@
 import { expected } from "../../core/check.js";
-import { bindsMore, type Decision } from "../../core/decision.js";
-import { Itself, processWide } from "../../platform.js";
+import type { Decision } from "../../core/decision.js";
 import { NONE, type FieldList } from "../headers/field.js";
-import type { Work } from "./work.js";
-import { stackFields, unionOfFields } from "../headers/stacked-fields.js";
-
-/** The decision of one gate about a request, combined with those of earlier gates. */
-interface Decided {
-  readonly gate: object;
-  readonly decision: Decision;
-  /** The work of an allowed request. Null for a refused one. */
-  readonly work: Work | null;
-  /** All header fields of this gate and of earlier gates. */
-  readonly fields: FieldList;
-  /** The decision that the fields with a single value show. */
-  readonly shown: Decision;
-  readonly earlier: Decided | null;
-}
-
-// A private field costs a tenth of Object.defineProperty. It does not appear in lists of properties or in logs. Other
-// code cannot read or set it.
-function createDecisionField() {
-  return class DecidedRequest extends Itself {
-    #last: Decided;
-
-    constructor(request: object, last: Decided) {
-      super(request);
-      this.#last = last;
-    }
-
-    static read(request: object): Decided | null {
-      return #last in request ? request.#last : null;
-    }
-
-    /** For a request that already has a decision. */
-    static replace(request: object, last: Decided): void {
-      (request as DecidedRequest).#last = last;
-    }
-  };
-}
-
-// All copies of this package share one class. It is made on first use, not at import.
-let field: ReturnType<typeof createDecisionField> | undefined;
-
-function decisionField(): ReturnType<typeof createDecisionField> {
-  return (field ??= processWide("decided", createDecisionField));
-}
-
-/**
- * Remembers the decision of `gate` about `request`, and the `work` of an allowed request. Returns the `own` fields
- * combined with those of earlier gates.
- *
- * When a gate gets the same request again, its earlier decision is replaced. A request never has two decisions of one
- * gate.
- */
-export function rememberDecision(
-  request: unknown, gate: object, work: Work | null, decision: Decision, own: FieldList,
-): FieldList {
-  if (typeof request !== "object" || request === null) return own;
-  const decided = field ?? decisionField();
-  const last = decided.read(request);
-  const earlier = last && beforeGate(last, gate);
-  if (earlier === null) {
-    const only = { gate, decision, work, fields: own, shown: decision, earlier };
-    if (last === null) new decided(request, only);
-    else decided.replace(request, only);
-    return own;
-  }
-  // A gate without fields, such as one in shadow mode, leaves the earlier fields as they are.
-  const keepsEarlier = own.length === 0 || (decision.allowed && earlier.fields.length > 0 && bindsMore(earlier.shown, decision));
-  const fields = stackFields(earlier.fields, own, keepsEarlier, !decision.allowed);
-  const shown = keepsEarlier ? earlier.shown : decision;
-  decided.replace(request, { gate, decision, work, fields: unionOfFields(earlier.fields, fields), shown, earlier });
-  return fields;
-}
-
-function beforeGate(last: Decided, gate: object): Decided | null {
-  // A refused request already has its response, so its object can be reused.
-  if (!last.decision.allowed) return null;
-  for (let each: Decided | null = last; each !== null; each = each.earlier) if (each.gate === gate) return each.earlier;
-  return last;
-}
+import { workField, type Work } from "./work.js";
 
 /** The fields of the limits that have decided about a request so far. */
 export function fieldsSoFar(request: object): FieldList {
-  return decisionField().read(request)?.fields ?? NONE;
+  return workField().read(request)?.fields ?? NONE;
 }
 
-function lastOf(request: object): Decided | null {
+function lastOf(request: object): Work | null {
   if (Object(request) !== request) throw new TypeError(expected("request", "the object that `key` gets", request));
-  return decisionField().read(request);
+  return workField().read(request);
 }
 
 /**
@@ -131,19 +52,19 @@ export function decisionsOf(request: object): readonly Decision[] {
  * reportCost(request, { tokens: 1_417 });
  */
 export function reportCost(request: object, cost: ReportedCost): void {
-  lastOf(request)?.work?.report(cost);
+  lastOf(request)?.report(cost);
 }
 
 /** Whether tokens in flight of a request came back before its handler began: its client left. */
 export function hasReleased(request: object): boolean {
-  for (let each = lastOf(request); each !== null; each = each.earlier) if (each.work?.isReleased) return true;
+  for (let each = lastOf(request); each !== null; each = each.earlier) if (each.isReleased) return true;
   return false;
 }
 
 /** Tells all limits of a request what its handler returned: tokens in flight wait for its promise. */
 export function watchHandler(request: object, handled: unknown): void {
   if (!(handled instanceof Promise)) return;
-  for (let each = lastOf(request); each !== null; each = each.earlier) each.work?.holdUntil(handled);
+  for (let each = lastOf(request); each !== null; each = each.earlier) each.holdUntil(handled);
 }
 
 /** The cost that {@link reportCost} takes. Costs of a combination go by the names of its members. */

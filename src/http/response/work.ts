@@ -1,6 +1,11 @@
-import type { Decision } from "../../core/decision.js";
-import { internalsOf, type Act } from "../../limiter/internals.js";
+import { bindsMore, type Decision } from "../../core/decision.js";
+import type { Key } from "../../core/key.js";
+import type { Policy } from "../../core/policy.js";
+import { internalsOf, type Act, type Decider, type TakenPart } from "../../limiter/internals.js";
 import { quietly } from "../../limiter/now-or-later.js";
+import { createHiddenField, processWide, type HiddenField } from "../../platform.js";
+import { NONE, type FieldList } from "../headers/field.js";
+import { stackFields, unionOfFields } from "../headers/stacked-fields.js";
 import { runAside } from "../user-functions.js";
 import type { Hold } from "./hold.js";
 
@@ -14,45 +19,121 @@ export interface Outcome {
   readonly aborted: boolean;
 }
 
-/** A charge that can be settled when its work has ended. */
-export interface WorkCharge {
-  readonly limiter: object;
-  readonly key: unknown;
-  /** The policy of the request. Undefined for the limiter's own. */
-  readonly policy: unknown;
+/** What a request took from one limiter. */
+export interface GateCharge {
+  readonly limiter: Decider;
+  readonly key: Key;
+  readonly policy: Policy;
   readonly decision: Decision;
-  /** Undefined without tokens in flight. */
-  readonly hold?: Hold | undefined;
+  /** The bytes of `pk`. */
+  readonly partition: Uint8Array | undefined;
 }
 
+/** What a request took from a combination, or from a limiter that waits. */
+export interface GateCharges {
+  readonly limiter: object;
+  readonly key: unknown;
+  /** Undefined for the limiter's own. */
+  readonly policy: unknown;
+  readonly decision: Decision;
+  /** The parts that were asked, at least one. */
+  readonly parts: ReadonlyArray<GateCharge & TakenPart>;
+}
+
+type ActualCost = (outcome: Outcome, request: never) => unknown;
 type Watch = (work: Work, of: unknown) => void;
 
-/** The work of an allowed request. An adapter tells it when the work has ended. Its actual cost is settled then. */
+/**
+ * What a gate decided about a request, and the work that follows. An adapter tells when the work has ended. Its actual
+ * cost is settled then.
+ */
 export class Work {
-  readonly #charge: WorkCharge;
-  readonly #actualCost: ((outcome: Outcome) => unknown) | null;
   // Separate fields. V8 allocated an object literal with them among the old objects. Each response and its closures
   // then outlived several garbage collections, and a request of Fastify took 1.6 times as long.
+  readonly #charge: GateCharge | GateCharges;
+  readonly #gate: object;
+  readonly #hold: Hold | undefined;
+  readonly #actualCost: ActualCost | undefined;
+  readonly #request: unknown;
+  #fields: FieldList = NONE;
+  #shown: Decision;
+  #earlier: Work | null = null;
   #reported: Act<boolean> | null = null;
   #watch: Watch | null = null;
   #of: unknown = null;
   /** While it is ending, a report is still remembered. Once it is settled, a report is a settlement of its own. */
   #phase: "open" | "ending" | "settled" = "open";
 
-  /** `actualCost` returns the actual cost of the work, or undefined. */
-  constructor(charge: WorkCharge, actualCost: ((outcome: Outcome) => unknown) | null) {
+  /** @internal `hold` and `actualCost` are undefined for a refused request, which has nothing to settle. */
+  constructor(
+    charge: GateCharge | GateCharges, gate: object, hold: Hold | undefined, actualCost: ActualCost | undefined, request: unknown,
+  ) {
     this.#charge = charge;
+    this.#gate = gate;
+    this.#hold = hold;
     this.#actualCost = actualCost;
+    this.#request = request;
+    this.#shown = charge.decision;
+  }
+
+  /** @internal */
+  get decision(): Decision {
+    return this.#charge.decision;
+  }
+
+  /** @internal All header fields of this gate and of earlier gates. */
+  get fields(): FieldList {
+    return this.#fields;
+  }
+
+  /** @internal The decision that the fields with a single value show. */
+  get shown(): Decision {
+    return this.#shown;
+  }
+
+  /** @internal The work under the gate before this one. */
+  get earlier(): Work | null {
+    return this.#earlier;
+  }
+
+  /** @internal */
+  isUnder(gate: object): boolean {
+    return this.#gate === gate;
+  }
+
+  /**
+   * @internal Makes this the last work of `request`. Returns its `own` fields combined with those of earlier gates.
+   *
+   * When a gate gets the same request again, its earlier work is replaced. A request never has two decisions of one
+   * gate.
+   */
+  remember(request: unknown, own: FieldList): FieldList {
+    if (typeof request !== "object" || request === null) return own;
+    this.#fields = own;
+    const works = field ?? workField();
+    const last = works.read(request);
+    works.write(request, this);
+    const earlier = last && beforeGate(last, this.#gate);
+    if (earlier === null) return own;
+    // A gate without fields, such as one in shadow mode, leaves the earlier fields as they are.
+    const { decision } = this;
+    const isLess = decision.allowed && earlier.fields.length > 0 && bindsMore(earlier.shown, decision);
+    const keepsEarlier = own.length === 0 || isLess;
+    const fields = stackFields(earlier.fields, own, keepsEarlier, !decision.allowed);
+    if (keepsEarlier) this.#shown = earlier.shown;
+    this.#fields = unionOfFields(earlier.fields, fields);
+    this.#earlier = earlier;
+    return fields;
   }
 
   /** Whether there is something to settle when the work ends. */
   get settles(): boolean {
-    return this.#actualCost !== null || this.#reported !== null || this.holds;
+    return this.#actualCost !== undefined || this.#reported !== null || this.#hold !== undefined;
   }
 
   /** Whether it has tokens in flight, which come back when the work ends. */
   get holds(): boolean {
-    return this.#charge.hold !== undefined;
+    return this.#hold !== undefined;
   }
 
   /** Whether it had tokens in flight, and they came back. */
@@ -62,9 +143,10 @@ export class Work {
 
   /**
    * Remembers what the work cost. The last report wins. After the end of the work it is settled at once. Throws a
-   * TypeError or RangeError for a wrong cost.
+   * TypeError or RangeError for a wrong cost. Does nothing for a refused request.
    */
   report(cost: unknown): void {
+    if (!this.decision.allowed) return;
     const settle = this.#settlement(cost);
     if (this.#phase === "settled") return void quietly(settle);
     this.#reported = settle;
@@ -88,7 +170,7 @@ export class Work {
    * times `staleAfterMs`.
    */
   holdUntil(handler: Promise<unknown>): void {
-    this.#charge.hold?.until(handler);
+    this.#hold?.until(handler);
   }
 
   /**
@@ -96,8 +178,7 @@ export class Work {
    * come back, `end` is called. Call it with null when the reading begins.
    */
   whenUnread(end: (() => void) | null): void {
-    const { hold } = this.#charge;
-    if (hold !== undefined) hold.unread = end;
+    if (this.#hold !== undefined) this.#hold.unread = end;
   }
 
   /**
@@ -107,22 +188,23 @@ export class Work {
   end(outcome: Outcome): Promise<void> | undefined {
     if (this.#phase !== "open") return undefined;
     const actualCost = this.#actualCost;
-    const { hold } = this.#charge;
+    const hold = this.#hold;
     if (hold !== undefined) return this.#release(hold, actualCost, outcome);
     const reported = this.#close();
     if (reported !== null) return quietly(reported);
-    return actualCost === null ? undefined : this.#settleBy(actualCost, outcome);
+    // If `actualCost` fails or returns undefined, the charge stays.
+    return actualCost && this.#settlementBy(actualCost, outcome).then((settle) => settle && quietly(settle));
   }
 
   // Tokens in flight wait for the handler and for `actualCost`, also when the cost was reported.
-  async #release(hold: Hold, actualCost: ((outcome: Outcome) => unknown) | null, outcome: Outcome): Promise<void> {
+  async #release(hold: Hold, actualCost: ActualCost | undefined, outcome: Outcome): Promise<void> {
     this.#phase = "ending";
     this.#watch = this.#of = null;
     hold.unread = null;
     const handled = hold.handlerDone(outcome.aborted);
     if (handled !== undefined) await handled;
     let byOutcome: Act<boolean> | undefined;
-    if (actualCost !== null) {
+    if (actualCost !== undefined) {
       byOutcome = await this.#settlementBy(actualCost, outcome);
       await hold.handlerDone(outcome.aborted); // it may have begun since
     }
@@ -137,15 +219,9 @@ export class Work {
     return reported;
   }
 
-  // If `actualCost` fails or returns undefined, the charge stays.
-  async #settleBy(actualCost: (outcome: Outcome) => unknown, outcome: Outcome): Promise<void> {
-    const settle = await this.#settlementBy(actualCost, outcome);
-    if (settle !== undefined) await quietly(settle);
-  }
-
-  #settlementBy(actualCost: (outcome: Outcome) => unknown, outcome: Outcome): Promise<Act<boolean> | undefined> {
+  #settlementBy(actualCost: ActualCost, outcome: Outcome): Promise<Act<boolean> | undefined> {
     return runAside("actualCost", async () => {
-      const cost = await actualCost(outcome);
+      const cost = await actualCost(outcome, this.#request as never);
       return cost === undefined ? undefined : this.#settlement(cost);
     });
   }
@@ -154,4 +230,21 @@ export class Work {
     const { limiter, key, policy, decision } = this.#charge;
     return internalsOf(limiter).acts.settle(key, decision, cost, policy === undefined ? undefined : { policy });
   }
+}
+
+let field: HiddenField<Work> | undefined;
+
+/**
+ * The field of a request with the work of the last gate that decided about it. All copies of this package share it. It
+ * is made on first use, not at import.
+ */
+export function workField(): HiddenField<Work> {
+  return (field ??= processWide("works", createHiddenField<Work>));
+}
+
+function beforeGate(last: Work, gate: object): Work | null {
+  // A refused request already has its response, so its object can be reused.
+  if (!last.decision.allowed) return null;
+  for (let each: Work | null = last; each !== null; each = each.earlier) if (each.isUnder(gate)) return each.earlier;
+  return last;
 }
