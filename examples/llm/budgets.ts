@@ -32,8 +32,8 @@ export interface ModelLimits {
 
 /** The requests and tokens per minute. A caller that was idle for a minute has all of them at once. */
 export const minute = (requests: number, tokens: number): Minute => ({
-  requests: { capacity: requests, refill: perMinute(requests) },
-  tokens: { capacity: tokens, refill: perMinute(tokens), unit: "tokens" },
+  requests: { refill: perMinute(requests) },
+  tokens: { refill: perMinute(tokens), unit: "tokens" },
 });
 
 /** So many tokens in each calendar month (UTC), and so many answers under way at once. */

@@ -2,19 +2,22 @@ import { definePolicy, type Policy } from "../core/policy.js";
 import { Misuse } from "./misuse.js";
 
 const TIME_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
-const TEXT = /^(\d[\d_]*)\s*,\s*(\d[\d_]*)\s*\/\s*(\d*)\s*(ms|s|min|h|d)$/;
+const TEXT = /^(?:(\d[\d_]*)\s*,\s*)?(\d[\d_]*)\s*\/\s*(\d*)\s*(ms|s|min|h|d)$/;
 const DURATION = /^(\d+)\s*(ms|s|min|h|d)$/;
 
 /**
  * Reads a policy of one limit as it is written for a command: the capacity, a comma, the tokens that return in a time.
- * `"30, 5/s"`, `"100, 100/min"`, `"5, 1/10s"`.
+ * Without a capacity it is these tokens. `"30, 5/s"`, `"100/min"`, `"5, 1/10s"`.
  */
 export function policyOfText(text: string): Policy {
   const [, capacity, tokens, count, unit] = TEXT.exec(text.trim()) ?? [];
-  if (unit === undefined) throw new Misuse(`Expected a policy such as "30, 5/s" or "100, 100/min", got "${text}"`);
+  if (tokens === undefined || unit === undefined) {
+    throw new Misuse(`Expected a policy such as "30, 5/s" or "100/min", got "${text}"`);
+  }
   const everyMs = Number(count || "1") * (TIME_UNITS[unit] as number);
   try {
-    return definePolicy({ name: "policy", capacity: wholeIn(capacity), refill: { tokens: wholeIn(tokens), everyMs } });
+    const refill = { tokens: wholeIn(tokens), everyMs };
+    return definePolicy({ name: "policy", refill, ...(capacity === undefined ? {} : { capacity: wholeIn(capacity) }) });
   } catch (error) {
     throw new Misuse(`Policy "${text}": ${(error as Error).message}`);
   }
@@ -41,6 +44,6 @@ export function prefixOfText(text: string): number {
   throw new Misuse(`Expected --ipv6-prefix to be a whole number from 32 to 64, as in the gate's addressKey, got ${text}`);
 }
 
-function wholeIn(digits = ""): number {
+function wholeIn(digits: string): number {
   return Number(digits.replaceAll("_", ""));
 }

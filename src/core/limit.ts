@@ -17,6 +17,8 @@ export interface RateOptions extends LimitNumbers {
 
 /** A quota: all its tokens come back at a date. */
 export interface QuotaOptions extends LimitNumbers {
+  /** Whole tokens of one period. At least 1. */
+  readonly capacity: number;
   /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
   readonly renews: Renewal;
   readonly refill?: undefined;
@@ -25,6 +27,8 @@ export interface QuotaOptions extends LimitNumbers {
 
 /** A limit in flight: its tokens come back when the work that took them is done. */
 export interface InFlightOptions extends LimitNumbers {
+  /** Whole tokens that may be in flight at once. At least 1. */
+  readonly capacity: number;
   /** When the tokens come back: `whenDone()`. */
   readonly returns: Returns;
   readonly refill?: undefined;
@@ -35,8 +39,15 @@ export interface InFlightOptions extends LimitNumbers {
 export interface LimitNumbers {
   /** Names the limit within its policy: 1 to 64 letters, digits and `_ - .`. Default: its position, `"1"`, `"2"`, … */
   readonly name?: string | undefined;
-  /** Whole tokens that the bucket can hold: the largest burst. At least 1. */
-  readonly capacity: number;
+  /**
+   * Whole tokens that the bucket can hold: the largest burst. At least 1. A quota and a limit in flight need it.
+   *
+   * A rate may leave it out. It is then the tokens of `refill`, and a change of `refill` changes both. An explicit
+   * `undefined` throws.
+   * `refill: perMinute(100)` grants 100 at once, and 100 a minute after that: up to 200 in the first minute. For at most
+   * 100 in any minute write `capacity: 40, refill: perMinute(60)`.
+   */
+  readonly capacity?: number;
   /**
    * Whole tokens of this limit that a request costs unless it says otherwise. At most the capacity; 0 for a limit that
    * only named costs draw on. Default 1.
@@ -59,7 +70,7 @@ export const perMinute = (tokens: number): Refill => ({ tokens, everyMs: 60_000 
 /** Refills `tokens` every hour, evenly. `perHour(3)` is one token every twenty minutes. */
 export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000 });
 
-/** Refills `tokens` every 24 hours, evenly: `{ capacity: 100, refill: perDay(100) }`. */
+/** Refills `tokens` every 24 hours, evenly: `{ name: "api", refill: perDay(100) }`. */
 export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
 
 /** The names of all {@link LimitOptions}. */
@@ -79,9 +90,10 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const field = own.returns === undefined ? "renews" : "returns";
   const written = own[field];
   const dating = written?.dating;
-  const capacity = positiveInteger("capacity", own.capacity);
   const given = (["refill", "renews", "returns"] as const).filter((each) => own[each] !== undefined);
   if (given.length > 1) throw new TypeError(`Expected only one of \`${given.join("` and `")}\`, got ${given.length}`);
+  // Only a rate may leave it out. `undefined` is refused: it is a variable that is missing.
+  const asked = !("capacity" in own) && !written ? undefined : positiveInteger("capacity", own.capacity);
   if (written !== undefined && dating?.field !== field) {
     const { every, name: made } = Object(written) as { readonly every?: string; readonly name?: string };
     const [, day, week] = /^"?(?:(da)|(week))/.exec(every ?? made ?? show(written)) ?? [];
@@ -93,12 +105,13 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     dating ? { tokens: ALL_UNITS, everyMs: 1 } :
     checkOptions(
       own.refill as Refill, ["tokens", "everyMs"],
-      typeof own.refill === "function" ? `called, as in perMinute(${capacity})` : REFILL_TEXT, explainRefill, "refill",
+      typeof own.refill === "function" ? `called, as in perMinute(${asked ?? 5})` : REFILL_TEXT, explainRefill, "refill",
     );
   const tokens = positiveInteger(
     "refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.",
   );
   const everyMs = positiveInteger("refill.everyMs", refill.everyMs);
+  const capacity = asked ?? tokens;
 
   const divisor = greatestCommonDivisor(tokens, everyMs);
   const unitsPerMs = tokens / divisor;

@@ -17,6 +17,8 @@ export interface SingleLimitPolicy extends InlineLimit {
 
 /** A policy of one quota, written inline. */
 export interface SingleQuotaPolicy extends InlineLimit {
+  /** Whole tokens of one period. At least 1. */
+  readonly capacity: number;
   /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
   readonly renews: Renewal;
   readonly refill?: undefined;
@@ -25,6 +27,8 @@ export interface SingleQuotaPolicy extends InlineLimit {
 
 /** A policy of one limit in flight, written inline. */
 export interface SingleInFlightPolicy extends InlineLimit {
+  /** Whole tokens that may be in flight at once. At least 1. */
+  readonly capacity: number;
   /** When the tokens come back: `whenDone()`. */
   readonly returns: Returns;
   readonly refill?: undefined;
@@ -38,8 +42,11 @@ export interface InlineLimit {
    * Default `"default"`. Give each policy on one store its own name.
    */
   readonly name?: string | undefined;
-  /** Whole tokens that the bucket can hold: the largest burst. At least 1. */
-  readonly capacity: number;
+  /**
+   * Whole tokens that the bucket can hold: the largest burst. At least 1. A rate may leave it out, as
+   * {@link LimitNumbers.capacity} says.
+   */
+  readonly capacity?: number;
   /** What the tokens count, as in {@link LimitOptions}. Default `"requests"`. */
   readonly unit?: string | undefined;
   readonly limits?: undefined;
@@ -100,7 +107,7 @@ export function isPolicy(value: unknown): value is Policy {
 export function definePolicy(options: PolicyOptions): Policy {
   if (isPolicy(options)) return options;
   const own = checkOptions(
-    options, POLICY_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy",
+    options, POLICY_OPTIONS, "an object with `refill`, or with `limits`", undefined, "policy",
   );
   const name = checkName("policy.name", own.name === undefined ? "default" : own.name);
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
@@ -116,7 +123,7 @@ export function definePolicy(options: PolicyOptions): Policy {
     const given: unknown = ownMembers(each).name;
     const limitName = checkName("limit.name", given === undefined ? String(i + 1) : given);
     return naming(`${name}", limit "${limitName}`, () =>
-      makeLimit(checkOptions(each, LIMIT_OPTIONS, "an object with `capacity` and `refill`", undefined, "limit"), limitName));
+      makeLimit(checkOptions(each, LIMIT_OPTIONS, "an object with `refill`", undefined, "limit"), limitName));
   });
   if (first === undefined) throw new TypeError(expected("policy.limits", "a list of at least one limit", own.limits));
   const names = [first, ...others].map((limit) => limit.name);

@@ -29,7 +29,7 @@ export function checkLimiterSetup(given: unknown, names: readonly string[]): voi
 export function checkBehavior({ policy, shadow, observe }: LimiterBehavior, unlimitedHere: string): void {
   if (Symbol.for("sluice.unlimited") in (Object(policy) as object)) {
     throw new TypeError(
-      `Expected \`policy\` to be an object with \`capacity\` and \`refill\`, or with \`limits\`, got ` +
+      `Expected \`policy\` to be an object with \`refill\`, or with \`limits\`, got ` +
       `\`unlimited\`. Write ${unlimitedHere}`,
     );
   }

@@ -193,7 +193,7 @@ describe("a service's own policies", () => {
   let files = 0;
   const moduleOf = (code: string): string => {
     const file = join(folder, `own-${++files}.mjs`);
-    writeFileSync(file, `import { createLimiter, definePolicy, perMinute, perSecond, whenDone } from ${JSON.stringify(index)};\n${code}`);
+    writeFileSync(file, `import { createLimiter, daily, definePolicy, perMinute, perSecond, whenDone } from ${JSON.stringify(index)};\n${code}`);
     return file;
   };
 
@@ -227,6 +227,14 @@ describe("a service's own policies", () => {
     const file = moduleOf(`export const search = { limits: [{ name: "work", capacity: 20, cost: 10, refill: perMinute(1) }] };`);
     const { policies } = await findings(["--key", "address", "--policies", file], combined([[0, "a"], [0, "a"], [0, "a"]]));
     expect(policies[0]).toMatchObject({ refused: 1, most: [{ tokens: 20 }] });
+  });
+
+  test("rates without a capacity: as an argument, as options and as a tier", async () => {
+    const file = moduleOf(`
+      export const search = { refill: perMinute(2) };
+      export const tiers = { free: { refill: perMinute(1) }, paid: { limits: [{ refill: perSecond(3) }, { name: "day", capacity: 2, renews: daily() }] } };`);
+    const { policies } = await findings(["--key", "address", "--policies", file, "--policy", "2/min"], combined([[0, "a"], [0, "a"], [0, "a"], [0, "a"]]));
+    expect(policies.map(({ name, refused, most }) => [name, refused, most[0]?.capacity])).toEqual([["", 2, 2], ["search", 2, 2], ["tiers.free", 3, 1], ["tiers.paid", 2, 3]]);
   });
 
   test("tiers in an object, and a policy that has several names once", async () => {
@@ -408,8 +416,10 @@ describe("mistakes in one line, with exit code 2", () => {
     [["simulate"], "Expected a log, such as access.log, got none"],
     [["simulate", "-"], "Expected --key, such as --key address, or --key user.id for JSON lines, got none"],
     [["simulate", "-", "--key", "address"], 'Expected --policy "30, 5/s", --policies <file> or --recommend 0.1%, got none of them'],
-    [["simulate", "-", "--key", "address", "--policy", "30 5/s"], 'Expected a policy such as "30, 5/s" or "100, 100/min", got "30 5/s"'],
+    [["simulate", "-", "--key", "address", "--policy", "30 5/s"], 'Expected a policy such as "30, 5/s" or "100/min", got "30 5/s"'],
+    [["simulate", "-", "--key", "address", "--policy", ", 5/s"], 'Expected a policy such as "30, 5/s" or "100/min", got ", 5/s"'],
     [["simulate", "-", "--key", "address", "--policy", "0, 5/s"], 'Policy "0, 5/s": '],
+    [["simulate", "-", "--key", "address", "--policy", "0/s"], 'Policy "0/s": '],
     [["simulate", "-", "--key", "address", "--recommend", "0.1"], 'Expected a share such as 0.1%, got "0.1"'],
     [["simulate", "-", "--key", "address", "--policy", "1, 1/s", "--window", "x"], 'Expected a time such as 10s, 500ms or 2min, got "x"'],
     [["simulate", "-", "--keys", "address"], "Unknown option '--keys'"],

@@ -56,7 +56,6 @@ describe("L9 · limits and policies", () => {
       error === RangeError ? `${message}. For one token every two seconds write { tokens: 1, everyMs: 2000 }.` : message,
     ]),
     ...positive("refill.everyMs").map(([given, ...rest]): Row => [{ capacity: 5, refill: { tokens: 1, everyMs: given } }, ...rest]),
-    [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
     [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`, got undefined"],
     ...[{ refill, renews: daily() }, { renews: daily(), returns: whenDone() }, { refill, returns: whenDone() }, { refill, renews: null }, { refill, renews: daily(), returns: whenDone() }].map((two): Row => [
       { capacity: 5, ...two }, TypeError, `Expected only one of \`${Object.keys(two).join("` and `")}\`, got ${Object.keys(two).length}`,
@@ -68,6 +67,17 @@ describe("L9 · limits and policies", () => {
       { capacity: 5, returns }, TypeError, notMade("returns", "whenDone", got),
     ]),
     [{ capacity: 5, renews: null }, TypeError, "Expected `renews` to be made by monthly(), got null. For a copy write monthly(limit.renews)"],
+    ...[{}, { name: "api" }, { unit: "tokens" }].map((none): Row => [
+      none, TypeError,
+      `${none.name === undefined ? "" : 'Policy "api": '}Expected \`refill\` to be an object such as perSecond(5), or \`renews: monthly()\`, or \`returns: whenDone()\`, got undefined`,
+    ]),
+    ...[{ renews: daily() }, { returns: whenDone() }, { refill, capacity: undefined }, { refill, capacity: null }, { refill, capacity: "" }].map((dated): Row => [
+      dated, TypeError, `Expected \`capacity\` to be a positive integer, got ${"capacity" in dated ? JSON.stringify(dated.capacity) : "undefined"}`,
+    ]),
+    [{ name: "api", limits: [{ refill }, { name: "day", renews: daily() }] }, TypeError, 'Policy "api", limit "day": Expected `capacity` to be a positive integer, got undefined'],
+    [{ refill: perSecond }, TypeError, "Expected `refill` to be called, as in perMinute(5), got a function"],
+    [{ refill: perSecond(0.5) }, RangeError, "Expected `refill.tokens` to be a positive integer, got 0.5. For one token every two seconds write { tokens: 1, everyMs: 2000 }."],
+    [{ refill: { tokens: largest, everyMs: 2 } }, RangeError, `Expected \`capacity\` to be at most ${Math.floor(largest / 2)} at this refill, got ${largest}. Lower it, or shorten \`refill.everyMs\`.`],
     [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`, got 5"],
     [{ capacity: 5, refill: { tokens: 5, everyMs: 1_000, per: 1 } }, TypeError, "Unknown option `per` of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)"],
     [{ capacity: 5, refill: { tokens: 5, per: "minute" } }, TypeError, "Unknown option `per` of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)"],
@@ -85,8 +95,8 @@ describe("L9 · limits and policies", () => {
       RangeError,
       `Expected \`capacity\` to be at most 1 at this refill, got ${largest}. Lower it, or shorten \`refill.everyMs\`.`,
     ],
-    [undefined, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
-    ["free", TypeError, 'Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got "free"'],
+    [undefined, TypeError, "Expected `policy` to be an object with `refill`, or with `limits`, got undefined"],
+    ["free", TypeError, 'Expected `policy` to be an object with `refill`, or with `limits`, got "free"'],
     [{ name: 5, capacity: 5, refill }, TypeError, "Expected `policy.name` to be a string, got 5"],
     ...["", " ", "a b", "a/b", "é", "a\n", "{a}", "-a", "x".repeat(65)].map((name): Row => [
       { name, capacity: 5, refill },
@@ -97,7 +107,7 @@ describe("L9 · limits and policies", () => {
     [{ limits: [] }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got an array of 0"],
     [{ limits: { capacity: 5, refill } }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got an object"],
     [{ limits: null }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got null"],
-    [{ limits: [null] }, TypeError, 'Policy "default", limit "1": Expected `limit` to be an object with `capacity` and `refill`, got null'],
+    [{ limits: [null] }, TypeError, 'Policy "default", limit "1": Expected `limit` to be an object with `refill`, got null'],
     [{ limits: [{ capacity: 0, refill }] }, RangeError, 'Policy "default", limit "1": Expected `capacity` to be a positive integer, got 0'],
     [{ limits: [{ name: "", capacity: 5, refill }] }, RangeError, `Expected \`limit.name\` to be ${plainName}, got ""`],
     [

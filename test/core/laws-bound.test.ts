@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { definePolicy, MemoryStore, type RateOptions } from "sluice";
+import { definePolicy, MemoryStore } from "sluice";
 import { describe, expect, test } from "vitest";
-import { anyHistories, limits, onwardHistories, refillMs, starts, type ResolvedStep } from "../helpers/arbitraries.js";
+import { anyHistories, limits, onwardHistories, refillMs, starts, type ResolvedStep, type RateNumbers } from "../helpers/arbitraries.js";
 import { keepers, type Subject } from "./subjects.js";
 
 /** Tokens that went out at an instant; negative when they came back. */
@@ -27,7 +27,7 @@ function play(subject: Subject, history: readonly ResolvedStep[]): Grant[] {
 }
 
 /** `granted <= capacity + tokens * ms / everyMs`, without a division. */
-function isWithin(granted: bigint, capacities: number, ms: bigint, { capacity, refill }: RateOptions): boolean {
+function isWithin(granted: bigint, capacities: number, ms: bigint, { capacity, refill }: RateNumbers): boolean {
   const every = BigInt(refill.everyMs);
   return granted * every <= BigInt(capacities) * BigInt(capacity) * every + BigInt(refill.tokens) * ms;
 }

@@ -1,10 +1,10 @@
 // Law L19: one request may cost each limit of a policy differently.
 import fc from "fast-check";
-import { createLimiter, definePolicy, TokenBucket, type Cost, type RateOptions, type ManyLimitsPolicy, MemoryStore } from "sluice";
+import { createLimiter, definePolicy, TokenBucket, type Cost, type ManyLimitsPolicy, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { readings } from "../../src/core/decision.js";
-import { costOf, onwardSteps, policies, refillMs, resolve, starts } from "../helpers/arbitraries.js";
+import { costOf, onwardSteps, policies, refillMs, resolve, starts, type RateNumbers } from "../helpers/arbitraries.js";
 
 const minute = 60_000;
 const chat = definePolicy({
@@ -140,7 +140,7 @@ describe("L19 · a cost for each limit", () => {
 
 /** Costs of each limit, which are mostly large or small for one and fit another. */
 const histories = fc.tuple(policies, starts, onwardSteps).map(([policy, start, list]) => {
-  const history = resolve(start, list, policy.limits[0] as RateOptions);
+  const history = resolve(start, list, policy.limits[0] as RateNumbers);
   return { policy, history: history.map(({ now }, at) => ({ now, costs: policy.limits.map((limit, place) => costOf((list[(at + place) % list.length] as (typeof list)[number]).cost, limit)) })) };
 });
 

@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, TokenBucket, type RateOptions, type Policy, type PolicyOptions } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, TokenBucket, type Policy, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { mapCosts } from "../../src/core/cost.js";
 import { costAt, simplest } from "../../src/core/limit.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../src/core/records.js";
-import { anyHistories, anyStepsAndDebts, limits, policies, resolve, starts, versions, type ResolvedStep } from "../helpers/arbitraries.js";
+import { anyHistories, anyStepsAndDebts, limits, policies, resolve, starts, versions, type ResolvedStep, type RateNumbers } from "../helpers/arbitraries.js";
 import { Model } from "../helpers/model.js";
 import { expectSame } from "./subjects.js";
 
@@ -63,7 +63,7 @@ describe("L8 · one arithmetic", () => {
     fc.assert(
       fc.property(policies, starts, anyStepsAndDebts, (policy, start, list) => {
         // Each history is aimed at one of its limits; the others see strange numbers.
-        const aim = policy.limits[(list[0]?.choice ?? 0) % policy.limits.length] ?? (policy.limits[0] as RateOptions);
+        const aim = policy.limits[(list[0]?.choice ?? 0) % policy.limits.length] ?? (policy.limits[0] as RateNumbers);
         compare(resolve(start, list, aim), () => policy);
       }),
       { numRuns: 200 },

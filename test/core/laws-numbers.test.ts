@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, perSecond, type Decision, type RateOptions, type Policy, MemoryStore } from "sluice";
+import { createLimiter, definePolicy, perMinute, perSecond, type Decision, type Policy, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { charge, fullBucket, spentAt, type Bucket } from "../../src/core/bucket.js";
 import { consume } from "../../src/core/decision.js";
-import { limits, refillMs } from "../helpers/arbitraries.js";
+import { limits, refillMs, type RateNumbers } from "../helpers/arbitraries.js";
 
-const policy = (limit: RateOptions): Policy => definePolicy({ name: "tier", ...limit });
+const policy = (limit: RateNumbers): Policy => definePolicy({ name: "tier", ...limit });
 
 /** One caller of a limiter, who may ask under any numbers. */
 interface Caller {
@@ -28,12 +28,26 @@ function caller(first: Policy): Caller {
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 
 /** A limit whose tokens are few enough units that several of them fit the largest number in any other limit's units. */
-const modest: fc.Arbitrary<RateOptions> = fc.record({
+const modest: fc.Arbitrary<RateNumbers> = fc.record({
   capacity: fc.integer({ min: 1, max: 1_000_000 }),
   refill: fc.record({ tokens: fc.integer({ min: 1, max: 1_000_003 }), everyMs: fc.integer({ min: 1, max: 1_000_003 }) }),
 });
 
 describe("L14 · numbers can change", () => {
+  test("L14 · numbers can change: without a capacity, another refill is another capacity too, and what was spent stays spent", () => {
+    const [before, after] = [definePolicy({ name: "tier", refill: perMinute(100) }), definePolicy({ name: "tier", refill: perMinute(50) })];
+    const { clock, as, left } = caller(before);
+    expect(as(before, 80)).toMatchObject({ allowed: true, capacity: 100, remaining: 20 });
+    // 80 are spent, and the bucket holds 50: 31 have to come back, at 50 a minute.
+    expect(as(after, 1)).toMatchObject({ allowed: false, capacity: 50, remaining: 0, retryAfterMs: 37_200 });
+    expect(left(before)).toBe(20);
+    clock.advance(37_199);
+    expect(as(after, 1).allowed).toBe(false);
+    clock.advance(1);
+    expect(as(after, 1)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(left(before)).toBe(50);
+  });
+
   test("L14 · numbers can change: what was spent stays spent, rounded up by less than one unit", () => {
     fc.assert(
       fc.property(modest, modest, share, (before, after, spentShare) => {

@@ -1,8 +1,7 @@
-import type { RateOptions } from "sluice";
 import fc from "fast-check";
 import type { Decision } from "sluice";
 import { describe, expect, test } from "vitest";
-import { costOf, onwardHistories, policies, resolve, onwardSteps, starts, type ResolvedStep } from "../helpers/arbitraries.js";
+import { costOf, onwardHistories, policies, resolve, onwardSteps, starts, type ResolvedStep, type RateNumbers } from "../helpers/arbitraries.js";
 import { expectSame, keepers, memoryBucket, type Subject } from "./subjects.js";
 
 // Up to here a clock can tell quarters of a millisecond.
@@ -137,7 +136,7 @@ test("L2 · promise: with several limits, the wait is that of the last one to ha
   fc.assert(
     fc.property(policies, starts, onwardSteps, shares, (policy, start, list, pauses) => {
       const subject = memoryBucket(policy);
-      for (const step of resolve(start, list, policy.limits[0] as RateOptions)) {
+      for (const step of resolve(start, list, policy.limits[0] as RateNumbers)) {
         const decision = play(subject, step);
         if (decision.reason !== "limited" || step.now + decision.retryAfterMs > FARTHEST) continue;
         return waitOut(subject, decision, step.now, pauses);

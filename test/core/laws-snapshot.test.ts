@@ -1,13 +1,13 @@
 import fc from "fast-check";
-import { createLimiter, perSecond, type Decision, type RateOptions, type ManyLimitsPolicy, MemoryStore } from "sluice";
+import { createLimiter, perSecond, type Decision, type ManyLimitsPolicy, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { readings } from "../../src/core/decision.js";
-import { anySteps, limits, policies, resolve, starts } from "../helpers/arbitraries.js";
+import { anySteps, limits, policies, resolve, starts, type RateNumbers } from "../helpers/arbitraries.js";
 import { memoryBucket } from "./subjects.js";
 
 const anyPolicy = fc.oneof(limits, policies);
-const firstOf = (policy: RateOptions | ManyLimitsPolicy): RateOptions => ("limits" in policy ? (policy.limits[0] as RateOptions) : policy);
+const firstOf = (policy: RateNumbers | ManyLimitsPolicy): RateNumbers => ("limits" in policy ? (policy.limits[0] as RateNumbers) : policy);
 
 describe("L7 · a decision is a snapshot", () => {
   test("L7 · snapshot: nothing that happens later changes a decision", () => {

@@ -1,15 +1,14 @@
-import type { RateOptions } from "sluice";
 import fc from "fast-check";
 import { definePolicy, TokenBucket, type Decision, type Reading } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { readings } from "../../src/core/decision.js";
-import { onwardSteps, policies, resolve, starts, type RatesPolicy } from "../helpers/arbitraries.js";
+import { onwardSteps, policies, resolve, starts, type RatesPolicy, type RateNumbers } from "../helpers/arbitraries.js";
 import { memoryBucket } from "./subjects.js";
 
 const histories = fc
   .tuple(policies, starts, onwardSteps, fc.nat(2))
-  .map(([policy, start, list, aim]) => ({ policy, history: resolve(start, list, policy.limits[aim] ?? (policy.limits[0] as RateOptions)) }));
+  .map(([policy, start, list, aim]) => ({ policy, history: resolve(start, list, policy.limits[aim] ?? (policy.limits[0] as RateNumbers)) }));
 
 /** One bucket for each limit, asked one after another: what a policy must equal. */
 function apart(policy: RatesPolicy): { clock: ManualClock; consume: (cost: number) => Decision[] } {

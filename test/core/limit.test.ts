@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { definePolicy, monotonicClock, perDay, perHour, perMinute, perSecond, type PolicyOptions } from "sluice";
+import { daily, definePolicy, monotonicClock, perDay, perHour, perMinute, perSecond, TokenBucket, type PolicyOptions } from "sluice";
 import { describe, expect, test } from "vitest";
 import { samePolicy } from "../../src/core/policy.js";
 import { limits } from "../helpers/arbitraries.js";
@@ -27,6 +27,48 @@ describe("limits", () => {
         expect(BigInt(fullMs) * p >= BigInt(size) && (BigInt(fullMs) - 1n) * p < BigInt(size)).toBe(true);
       }),
     );
+  });
+});
+
+describe("a rate without a capacity", () => {
+  test("holds the tokens of its refill: alone, in a list, beside other limits and in a bucket", () => {
+    const bare = definePolicy({ name: "api", refill: perMinute(100) });
+    expect(bare).toStrictEqual(definePolicy({ name: "api", capacity: 100, refill: perMinute(100) }));
+    expect(bare.limits[0]).toMatchObject({ capacity: 100, size: 60_000, fullMs: 60_000 });
+    expect(definePolicy({ name: "api", refill: perMinute(100), unit: "tokens" }).maxCost).toBe(100);
+    const several = definePolicy({ limits: [{ refill: perSecond(7), cost: 7 }, { capacity: 30, refill }, { name: "day", capacity: 50, renews: daily() }] });
+    expect(several.limits.map(({ capacity }) => capacity)).toEqual([7, 30, 50]);
+    const bucket = new TokenBucket({ refill: perMinute(100), clock: () => 0 });
+    expect([bucket.consume(100), bucket.consume()].map(({ allowed }) => allowed)).toEqual([true, false]);
+  });
+
+  test("has the numbers of one that says them, and is refused where that one is", () => {
+    const tried = (make: () => unknown): unknown => {
+      try {
+        return make();
+      } catch (error) {
+        return String(error);
+      }
+    };
+    fc.assert(
+      fc.property(limits, ({ refill: of }) => {
+        const told = tried(() => definePolicy({ capacity: of.tokens, refill: of }));
+        expect(tried(() => definePolicy({ refill: of }))).toStrictEqual(told);
+        expect(tried(() => definePolicy({ limits: [{ name: "default", refill: of }] }))).toStrictEqual(typeof told === "string" ? expect.stringContaining(told.replace(/^.*?: /, "")) : told);
+      }),
+    );
+  });
+
+  test("keeps its promise: 100 at once, and up to 200 in the first minute; 40 and 60 are at most 100 in any", () => {
+    const granted = (numbers: ConstructorParameters<typeof TokenBucket>[0]): number => {
+      let now = 0;
+      const bucket = new TokenBucket({ ...numbers, clock: () => now });
+      let sum = 0;
+      for (; now < 60_000; now += 10) while (bucket.consume().allowed) sum += 1;
+      return sum;
+    };
+    expect(granted({ refill: perMinute(100) })).toBe(199);
+    expect(granted({ capacity: 40, refill: perMinute(60) })).toBe(99);
   });
 });
 

@@ -1,12 +1,12 @@
 // A policy is data: it crosses to another worker, process or Durable Object, and is a policy again there.
 import fc from "fast-check";
-import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, monthly, perSecond, run, TokenBucket, weekly, whenDone, type LimitOptions, type Policy, type PolicyOptions, type RateOptions } from "sluice";
+import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, monthly, perSecond, run, TokenBucket, weekly, whenDone, type LimitOptions, type Policy, type PolicyOptions } from "sluice";
 import { casStore, adjustRecords, consumeRecords, fullBucket, peekRecords } from "sluice/store";
 import { createGate } from "sluice/http";
 import { RedisStore } from "sluice/redis";
 import { describe, expect, test } from "vitest";
 import { samePolicy } from "../../src/core/policy.js";
-import { anyStepsAndDebts, limits, policies, resolve, starts } from "../helpers/arbitraries.js";
+import { anyStepsAndDebts, limits, policies, resolve, starts, type RateNumbers } from "../helpers/arbitraries.js";
 import { memoryBucket } from "./subjects.js";
 
 const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,20}$/);
@@ -16,6 +16,7 @@ const written: fc.Arbitrary<PolicyOptions> = fc.oneof(
   fc.tuple(name, limits).map(([own, limit]) => ({ ...limit, name: own })),
   fc.tuple(name, name, limits).map(([own, other, limit]) => ({ name: own, limits: [{ ...limit, name: other }] })),
   fc.tuple(name, limits).map(([unit, limit]) => ({ ...limit, unit })),
+  limits.filter(({ refill: { tokens, everyMs } }) => tokens * everyMs <= Number.MAX_SAFE_INTEGER).map(({ refill }) => ({ refill })),
   policies,
 );
 const ways: fc.Arbitrary<(value: object) => unknown> = fc.constantFrom(structuredClone, (value) => JSON.parse(JSON.stringify(value)) as unknown);
@@ -30,7 +31,7 @@ describe("a copy of a policy", () => {
         expect(samePolicy(again, policy)).toBe(true);
         expect(again.maxCost).toBe(policy.maxCost);
         const [one, other] = [memoryBucket(policy), memoryBucket(copyOf(policy) as PolicyOptions)];
-        for (const { call, now, cost } of resolve(start, list, policy.limits[0] as RateOptions)) {
+        for (const { call, now, cost } of resolve(start, list, policy.limits[0] as RateNumbers)) {
           one.clock.set(now);
           other.clock.set(now);
           if (call === "consume" || call === "peek") expect(other[call](cost)).toStrictEqual(one[call](cost));
@@ -49,6 +50,13 @@ describe("a copy of a policy", () => {
       .toStrictEqual({ name: "api", limits: [{ name: "1", ...limit }, { name: "day", ...limit }] });
     expect(structuredClone(definePolicy({ ...limit, unit: "tokens" })).limits).toStrictEqual([{ name: "default", ...limit, unit: "tokens" }]);
     expect(Object.getPrototypeOf(definePolicy(limit))).toBe(Object.prototype);
+  });
+
+  test("says the capacity that a rate left out, so it stays when someone changes the refill of the copy", () => {
+    const copy = structuredClone(definePolicy({ name: "api", refill: perSecond(100) }));
+    expect(copy.limits).toStrictEqual([{ name: "api", capacity: 100, refill: perSecond(100) }]);
+    const changed = definePolicy({ ...copy, limits: [{ ...copy.limits[0], refill: perSecond(50) }] } as PolicyOptions);
+    expect(changed.limits[0].capacity).toBe(100);
   });
 
   const options = { name: "api", capacity: 5, refill: perSecond(1) };

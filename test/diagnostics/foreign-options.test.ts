@@ -31,10 +31,10 @@ const ofLimiter = (options: object) => complaint(() => createLimiter({ policy, .
 
 describe("an option of another library", () => {
   test.each([
-    ["windowMs", "policy: { capacity: 5, refill: { tokens: 5, everyMs: 1 } }"],
-    ["max", "policy: { capacity: 1, refill: perMinute(1) }"],
-    ["points", "policy: { capacity: 1, refill: perSecond(1) }"],
-    ["timeWindow", "policy: { capacity: 1_000, refill: { tokens: 1_000, everyMs: 1 } }"],
+    ["windowMs", "policy: { refill: { tokens: 5, everyMs: 1 } }"],
+    ["max", "policy: { refill: perMinute(1) }"],
+    ["points", "policy: { refill: perSecond(1) }"],
+    ["timeWindow", "policy: { refill: { tokens: 1_000, everyMs: 1 } }"],
     ["keyGenerator", 'key: (request) => ["user", request.user?.id]'],
     ["keyPrefix", "a `name` in the policy"],
     ["storeClient", "store: new RedisStore(client)"],
@@ -53,7 +53,7 @@ describe("an option of another library", () => {
     ["ban", "limiter.block(key, ms)"],
     ["continueExceeding", "there is no such option"],
     ["delayMs", "limiter: createWaiter(limiter, { maxWaitMs: 2_000 })"],
-    ["ttl", "policy: { capacity: 100"],
+    ["ttl", "policy: { refill: { tokens: 100"],
     ["throttlers", "policy: { limits: ["],
     ["ipv6Subnet", "addressKey(request.ip, { ipv6Prefix: 56 })"],
     ["requestPropertyName", "decisionOf(request)"],
@@ -84,15 +84,15 @@ describe("an option of another library", () => {
   });
 
   test("of a limiter says when it belongs to a middleware", () => {
-    expect(ofLimiter({ windowMs: 1_000 })).toContain("Here: `policy: { capacity: 5, refill: perSecond(5) }`");
+    expect(ofLimiter({ windowMs: 1_000 })).toContain("Here: `policy: { refill: perSecond(5) }`");
     expect(ofLimiter({ keyGenerator: key })).toContain("Here: in the options of a middleware, `key: (request)");
   });
 
   test("inside a policy gets its text too", () => {
     expect(ofLimiter({ policy: { points: 5, duration: 1 } })).toBe(
-      `Unknown options \`points\` and \`duration\` (of rate-limiter-flexible). Here: \`policy: { capacity: 5, refill: perSecond(5) }\`. ${UNREAD} See ${DOCS}/moving/from-rate-limiter-flexible.md`,
+      `Unknown options \`points\` and \`duration\` (of rate-limiter-flexible). Here: \`policy: { refill: perSecond(5) }\`. ${UNREAD} See ${DOCS}/moving/from-rate-limiter-flexible.md`,
     );
-    expect(ofGate({ policy: { windowMs: 1 } })).toContain("Unknown option `windowMs` (of express-rate-limit). Here: `policy: { capacity: 5,");
+    expect(ofGate({ policy: { windowMs: 1 } })).toContain("Unknown option `windowMs` (of express-rate-limit). Here: `policy: { refill: { tokens: 5,");
   });
 });
 
@@ -104,14 +104,14 @@ describe("all old options are named at once, with the caller's own numbers and t
     const old = { windowMs: 60_000, limit: 5, keyGenerator: key, standardHeaders: true };
     expect(complaint(() => forExpress.rateLimit(old as never))).toBe(
       "Unknown options `windowMs`, `limit`, `keyGenerator` and `standardHeaders` (of express-rate-limit). " +
-        `Here: for \`windowMs\` and \`limit\`, \`policy: { capacity: 5, refill: perMinute(5) }\`; ${cures}. See ${DOCS}/moving/from-express-rate-limit.md`,
+        `Here: for \`windowMs\` and \`limit\`, \`policy: { refill: perMinute(5) }\`; ${cures}. See ${DOCS}/moving/from-express-rate-limit.md`,
     );
   });
 
   test("the same options in sluice/hono are of hono-rate-limiter", () => {
     const old = { windowMs: 900_000, limit: 1_000, keyGenerator: key, standardHeaders: true };
     const message = complaint(() => forHono.rateLimit(old as never));
-    expect(message).toContain("(of hono-rate-limiter). Here: for `windowMs` and `limit`, `policy: { capacity: 1_000, refill: { tokens: 1_000, everyMs: 900_000 } }`; ");
+    expect(message).toContain("(of hono-rate-limiter). Here: for `windowMs` and `limit`, `policy: { refill: { tokens: 1_000, everyMs: 900_000 } }`; ");
     expect(message).toMatch(/\. See \S+\/from-hono-rate-limiter\.md$/);
   });
 
@@ -123,7 +123,7 @@ describe("all old options are named at once, with the caller's own numbers and t
   ])("@fastify/rate-limit in sluice/fastify, %s", async (refill, old) => {
     const app = fastify();
     await expect(Promise.resolve(app.register(forFastify.rateLimit, old as never)).catch((error: unknown) => Promise.reject(new Error(unnamed(String(error)))))).rejects.toThrow(
-      `(of @fastify/rate-limit). Here: \`policy: { capacity: 100, refill: ${refill} }\`. See ${DOCS}/moving/from-fastify-rate-limit.md`,
+      `(of @fastify/rate-limit). Here: \`policy: { refill: ${refill} }\`. See ${DOCS}/moving/from-fastify-rate-limit.md`,
     );
     await app.close();
   });
@@ -134,10 +134,10 @@ describe("all old options are named at once, with the caller's own numbers and t
   });
 
   test.each<[numbers: string, old: object]>([
-    ["capacity: n, refill: perMinute(n)", { windowMs: 60_000, limit: () => 5 }],
-    ["capacity: n, refill: { tokens: n, everyMs: 90_000 }", { windowMs: 90_000, max: async () => 5 }],
-    ["capacity: 5, refill: { tokens: 5, everyMs: ms }", { timeWindow: () => 1_000, max: 5 }],
-    ["capacity: n, refill: { tokens: n, everyMs: ms }", { timeWindow: () => 1_000, max: () => 5 }],
+    ["refill: perMinute(n)", { windowMs: 60_000, limit: () => 5 }],
+    ["refill: { tokens: n, everyMs: 90_000 }", { windowMs: 90_000, max: async () => 5 }],
+    ["refill: { tokens: 5, everyMs: ms }", { timeWindow: () => 1_000, max: 5 }],
+    ["refill: { tokens: n, everyMs: ms }", { timeWindow: () => 1_000, max: () => 5 }],
   ])("a limit or window that is a function becomes a function that picks the policy: %s", (numbers, old) => {
     expect(complaint(() => forExpress.rateLimit(old as never))).toContain(
       `Here: \`policy: (request) => …\`, which returns a policy made once by \`definePolicy({ ${numbers} })\`. See `,
@@ -145,7 +145,7 @@ describe("all old options are named at once, with the caller's own numbers and t
   });
 
   test("a limit of a wrong type has no numbers, so the text names others", () => {
-    expect(complaint(() => forExpress.rateLimit({ windowMs: 60_000, limit: "5" } as never))).toContain("Here: `policy: { capacity: 100, refill: { tokens: 100");
+    expect(complaint(() => forExpress.rateLimit({ windowMs: 60_000, limit: "5" } as never))).toContain("Here: `policy: { refill: { tokens: 100");
   });
 });
 
@@ -154,15 +154,15 @@ describe("a queue of jobs has the caller's own numbers", () => {
 
   test.each<[of: string, old: object, policy: string]>([
     ["bottleneck", { maxConcurrent: 3 }, "{ capacity: 3, returns: whenDone() }"],
-    ["bottleneck", { minTime: 333 }, "{ capacity: 1, refill: { tokens: 1, everyMs: 333 } }"],
-    ["bottleneck", { maxConcurrent: 1, minTime: 333 }, '{ limits: [{ name: "parallel", capacity: 1, returns: whenDone() }, { name: "pause", capacity: 1, refill: { tokens: 1, everyMs: 333 } }] }'],
-    ["bottleneck", { reservoir: 100, reservoirRefreshAmount: 100, reservoirRefreshInterval: 60_000 }, "{ capacity: 100, refill: perMinute(100) }"],
+    ["bottleneck", { minTime: 333 }, "{ refill: { tokens: 1, everyMs: 333 } }"],
+    ["bottleneck", { maxConcurrent: 1, minTime: 333 }, '{ limits: [{ name: "parallel", capacity: 1, returns: whenDone() }, { name: "pause", refill: { tokens: 1, everyMs: 333 } }] }'],
+    ["bottleneck", { reservoir: 100, reservoirRefreshAmount: 100, reservoirRefreshInterval: 60_000 }, "{ refill: perMinute(100) }"],
     ["bottleneck", { reservoir: 40, reservoirIncreaseAmount: 2, reservoirIncreaseInterval: 1_000, reservoirIncreaseMaximum: 80 }, "{ capacity: 80, refill: perSecond(2) }"],
-    ["bottleneck", { maxConcurrent: 5, minTime: 20, reservoir: 30, reservoirRefreshAmount: 30, reservoirRefreshInterval: 3_600_000 }, '{ limits: [{ name: "parallel", capacity: 5, returns: whenDone() }, { name: "pause", capacity: 1, refill: { tokens: 1, everyMs: 20 } }, { name: "rate", capacity: 30, refill: perHour(30) }] }'],
+    ["bottleneck", { maxConcurrent: 5, minTime: 20, reservoir: 30, reservoirRefreshAmount: 30, reservoirRefreshInterval: 3_600_000 }, '{ limits: [{ name: "parallel", capacity: 5, returns: whenDone() }, { name: "pause", refill: { tokens: 1, everyMs: 20 } }, { name: "rate", refill: perHour(30) }] }'],
     ["p-queue", { concurrency: 4 }, "{ capacity: 4, returns: whenDone() }"],
-    ["p-queue", { interval: 1_000, intervalCap: 10 }, "{ capacity: 10, refill: perSecond(10) }"],
-    ["p-queue", { concurrency: 2, interval: 5_000, intervalCap: 10 }, '{ limits: [{ name: "parallel", capacity: 2, returns: whenDone() }, { name: "rate", capacity: 10, refill: { tokens: 10, everyMs: 5_000 } }] }'],
-    ["p-queue", { concurrency: Infinity }, '{ limits: [{ name: "parallel", capacity: 5, returns: whenDone() }, { name: "rate", capacity: 10, refill: perSecond(10) }] }'],
+    ["p-queue", { interval: 1_000, intervalCap: 10 }, "{ refill: perSecond(10) }"],
+    ["p-queue", { concurrency: 2, interval: 5_000, intervalCap: 10 }, '{ limits: [{ name: "parallel", capacity: 2, returns: whenDone() }, { name: "rate", refill: { tokens: 10, everyMs: 5_000 } }] }'],
+    ["p-queue", { concurrency: Infinity }, '{ limits: [{ name: "parallel", capacity: 5, returns: whenDone() }, { name: "rate", refill: perSecond(10) }] }'],
   ])("of %s: %j", (of, old, text) => {
     const message = complaint(() => createLimiter(old as never));
     expect(message).toContain(`(of ${of}). ${jobs(text)}`);
@@ -179,7 +179,7 @@ describe("a queue of jobs has the caller's own numbers", () => {
   test("of @upstash/ratelimit: its limiters are told by their sense, because their numbers cannot be read", () => {
     const message = complaint(() => createLimiter({ redis: {}, limiter: () => ({}), analytics: true, prefix: "x" } as never));
     expect(message).toContain("Unknown options `redis`, `limiter`, `analytics` and `prefix` (of @upstash/ratelimit). Here: ");
-    expect(message).toContain('for `limiter`, `policy: { capacity: 10, refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")`');
+    expect(message).toContain('for `limiter`, `policy: { refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")`');
   });
 });
 
@@ -225,7 +225,7 @@ test("no replacement names an option that is gone", () => {
 });
 
 test("`unlimited` in place of a policy says what to write", () => {
-  const expectation = "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got `unlimited`. ";
+  const expectation = "Expected `policy` to be an object with `refill`, or with `limits`, got `unlimited`. ";
   expect(ofGate({ policy: unlimited })).toBe(`${expectation}Write \`skip\`, or \`policy: () => unlimited\``);
   expect(ofLimiter({ policy: unlimited })).toBe(`${expectation}Write \`consume(key, { policy: unlimited })\``);
 });

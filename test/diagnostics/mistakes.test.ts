@@ -134,7 +134,7 @@ const MISTAKES: readonly Mistake[] = [
   { what: "a key of another kind", cure: /`key: \(request\) => \["user", request\.user\?\.id\]`|tuple such as \["user", 42\]/, ways: {
     "a string": gate({ key: "ip" }), missing: gate({ key: undefined }), "an object": gate({ key: () => ({ user: "ann" }) }),
   } },
-  { what: "options of another limiter for HTTP", cure: /Here: .*`policy: \{ name: "limit-\d+", capacity: \d+, refill: /, ways: {
+  { what: "options of another limiter for HTTP", cure: /Here: .*`policy: \{ name: "limit-\d+", refill: /, ways: {
     "express-rate-limit": oldGate({ windowMs: 900_000, limit: 100, standardHeaders: true, keyGenerator: () => "a" }),
     "rate-limiter-flexible": old({ points: 5, duration: 1, blockDuration: 10 }),
     "@fastify/rate-limit": oldGate({ max: 100, timeWindow: "1 minute" }),

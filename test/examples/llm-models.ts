@@ -1,6 +1,7 @@
 // The budgets of the gateways that test/examples/llm-processes.test.ts runs. Each process makes them for itself.
-import { monthly, whenDone, type RateOptions } from "sluice";
+import { monthly, whenDone } from "sluice";
 import type { ModelLimits, UserLimits } from "../../examples/llm/budgets.js";
+import type { RateNumbers } from "../helpers/arbitraries.js";
 
 /** Each bucket is full again by then. */
 export const FULL_MS = 3_000;
@@ -10,7 +11,7 @@ export const FULL_MS = 3_000;
  */
 const STALE_MS = 4_000;
 
-const limit = (capacity: number): RateOptions => ({ capacity, refill: { tokens: capacity, everyMs: FULL_MS } });
+const limit = (capacity: number): RateNumbers => ({ capacity, refill: { tokens: capacity, everyMs: FULL_MS } });
 const rest = (month: number, parallel: number): Pick<UserLimits, "month" | "parallel"> => ({
   month: { capacity: month, renews: monthly(), unit: "tokens" },
   parallel: { capacity: parallel, returns: whenDone({ staleAfterMs: STALE_MS }) },

@@ -4,7 +4,7 @@
 export type Granted = readonly [at: number, tokens: number];
 
 interface Numbers {
-  readonly capacity: number;
+  readonly capacity?: number | undefined;
   readonly refill: { readonly tokens: number; readonly everyMs: number };
 }
 

@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, perSecond, type Decision, type GuardOptions, type LimiterOptions, type RateOptions, type Policy } from "sluice";
+import { createLimiter, definePolicy, perSecond, type Decision, type GuardOptions, type LimiterOptions, type Policy } from "sluice";
 import { guard } from "sluice/store";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
 import { shareOf } from "../../src/guard/local-share.js";
-import { limits } from "../helpers/arbitraries.js";
+import { limits, type RateNumbers } from "../helpers/arbitraries.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
 import { expectWarnings } from "../setup/warnings.js";
 
@@ -146,7 +146,7 @@ describe("L11 · a store that fails, decided locally", () => {
 
 describe("a share of a limit", () => {
   const shares = fc.oneof(fc.constantFrom(1, 2, 3, 999_999, 1_000_000), fc.integer({ min: 1, max: 1_000_000 }));
-  const share = (limit: RateOptions, sharedBy: number, cost = 1): Policy => shareOf(definePolicy(limit), sharedBy, cost);
+  const share = (limit: RateNumbers, sharedBy: number, cost = 1): Policy => shareOf(definePolicy(limit), sharedBy, cost);
 
   test("of any limit is a limit, and all processes together have no more and are no faster than the limit", () => {
     fc.assert(

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { perHour, type RateOptions, type ManyLimitsPolicy } from "sluice";
+import { perHour, type ManyLimitsPolicy, type RateOptions } from "sluice";
 
 /** Any character but half a surrogate pair. The unit "binary" of fast-check draws the same, and takes a second to make. */
 export const anyCharacter: fc.Arbitrary<string> = fc.nat(0x10f7ff).map((n) => String.fromCodePoint(n < 0xd800 ? n : n + 0x800));
@@ -9,8 +9,11 @@ export const anyCharacter: fc.Arbitrary<string> = fc.nat(0x10f7ff).map((n) => St
 const YEAR = 31_557_600_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
+/** A rate with both of its numbers. */
+export type RateNumbers = RateOptions & { readonly capacity: number };
+
 /** Limits that have broken rate limiters. Each loses a unit in a different way. */
-const hostileLimits: readonly RateOptions[] = [
+const hostileLimits: readonly RateNumbers[] = [
   { capacity: 1, refill: { tokens: 1, everyMs: 30 * 86_400_000 } }, // one a month
   { capacity: 1_000_000, refill: { tokens: 1_000_000, everyMs: 1_000 } }, // a million a second
   { capacity: 1, refill: { tokens: 1, everyMs: 1 } },
@@ -25,26 +28,26 @@ const hostileLimits: readonly RateOptions[] = [
   { capacity: 1, refill: { tokens: 1, everyMs: LARGEST } }, // one in 285 thousand years
 ];
 
-const plainLimit: fc.Arbitrary<RateOptions> = fc.record({
+const plainLimit: fc.Arbitrary<RateNumbers> = fc.record({
   capacity: fc.integer({ min: 1, max: 30 }),
   refill: fc.record({ tokens: fc.integer({ min: 1, max: 40 }), everyMs: fc.integer({ min: 1, max: 2_000 }) }),
 });
 
 /** One limit, which is hostile half of the time. */
-export const limits: fc.Arbitrary<RateOptions> = fc.oneof(plainLimit, fc.constantFrom(...hostileLimits));
+export const limits: fc.Arbitrary<RateNumbers> = fc.oneof(plainLimit, fc.constantFrom(...hostileLimits));
 
 /** A policy of rates alone. */
-export type RatesPolicy = Omit<ManyLimitsPolicy, "limits"> & { readonly limits: readonly RateOptions[] };
+export type RatesPolicy = Omit<ManyLimitsPolicy, "limits"> & { readonly limits: readonly RateNumbers[] };
 
 /** Two or three limits under one policy name. */
 export const policies: fc.Arbitrary<RatesPolicy> = fc
   .array(limits, { minLength: 2, maxLength: 3 })
-  .map((list) => ({ name: "several", limits: list as [RateOptions, ...RateOptions[]] }));
+  .map((list) => ({ name: "several", limits: list as [RateNumbers, ...RateNumbers[]] }));
 
 /** Versions of one limit with different numbers: tiers, deploys, corrections (L14). */
-export const versions: fc.Arbitrary<readonly [RateOptions, ...RateOptions[]]> = fc
+export const versions: fc.Arbitrary<readonly [RateNumbers, ...RateNumbers[]]> = fc
   .array(limits, { minLength: 2, maxLength: 4 })
-  .map((list) => list as [RateOptions, ...RateOptions[]]);
+  .map((list) => list as [RateNumbers, ...RateNumbers[]]);
 
 /** The start of a clock: any epoch, an instant before it, or one between two milliseconds. */
 export const starts: fc.Arbitrary<number> = fc.constantFrom(0, 0.5, -123_456.75, 1_700_000_000_000, 86_399_999.999);
@@ -103,12 +106,12 @@ function steps(moves: fc.Arbitrary<Move>, debts = 0): fc.Arbitrary<readonly Step
 }
 
 /** Milliseconds from empty to full, rounded up. Use it to pick instants, not to judge answers. */
-export function refillMs({ capacity, refill }: RateOptions): number {
+export function refillMs({ capacity, refill }: RateNumbers): number {
   return Math.ceil((capacity / refill.tokens) * refill.everyMs);
 }
 
 /** The clock's reading after a move. A move beyond the precision of a clock in milliseconds is not made. */
-function moved(now: number, [unit, factor]: Move, limit: RateOptions): number {
+function moved(now: number, [unit, factor]: Move, limit: RateNumbers): number {
   const { tokens, everyMs } = limit.refill;
   const size = { ms: 1, token: everyMs / tokens, refill: refillMs(limit), year: YEAR }[unit];
   const next = now + (unit === "ms" ? factor : Math.round(factor * size));
@@ -116,13 +119,13 @@ function moved(now: number, [unit, factor]: Move, limit: RateOptions): number {
 }
 
 /** Whole tokens; `far` is above the capacity. */
-export function costOf([of, factor]: Cost, { capacity }: RateOptions): number {
+export function costOf([of, factor]: Cost, { capacity }: RateNumbers): number {
   if (of === "one") return factor;
   return of === "far" ? Math.min(LARGEST, capacity + factor) : Math.round(factor * capacity);
 }
 
 /** A history with its numbers filled in. */
-export function resolve(start: number, history: readonly Step[], limit: RateOptions): ResolvedStep[] {
+export function resolve(start: number, history: readonly Step[], limit: RateNumbers): ResolvedStep[] {
   let now = start;
   return history.map(({ call, move, cost, choice }) => {
     now = moved(now, move, limit);
@@ -142,6 +145,6 @@ export const onwardHistories = histories(onwardSteps);
 /** A limit and a history for it, with a clock that may step back. */
 export const anyHistories = histories(anySteps);
 
-function histories(of: fc.Arbitrary<readonly Step[]>): fc.Arbitrary<{ limit: RateOptions; history: ResolvedStep[] }> {
+function histories(of: fc.Arbitrary<readonly Step[]>): fc.Arbitrary<{ limit: RateNumbers; history: ResolvedStep[] }> {
   return fc.tuple(limits, starts, of).map(([limit, start, list]) => ({ limit, history: resolve(start, list, limit) }));
 }

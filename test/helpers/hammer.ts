@@ -1,8 +1,9 @@
 // Four processes on one key of a server. They get not one token too many and not one too few.
-import { TokenBucket, type RateOptions } from "sluice";
+import { TokenBucket } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect } from "vitest";
 import { messageFrom, startProcess } from "./processes.js";
+import type { RateNumbers } from "./arbitraries.js";
 
 /** One verdict of the server: its instant, whether it granted, and the number of requested tokens. */
 export type Told = readonly [now: number, granted: boolean, tokens: number];
@@ -19,7 +20,7 @@ export interface Tale {
  * Starts a file in four processes with these arguments, the limit, the duration in milliseconds, and a different word
  * for each process. Each says that it is ready, waits for a message, and then sends its {@link Tale}.
  */
-export async function hammer(what: string, file: string, args: readonly string[], limit: RateOptions, kinds: readonly string[] = ["", "", "", ""]): Promise<void> {
+export async function hammer(what: string, file: string, args: readonly string[], limit: RateNumbers, kinds: readonly string[] = ["", "", "", ""]): Promise<void> {
   const children = await Promise.all(kinds.map((kind) => startProcess(file, [...args, JSON.stringify(limit), "2000", kind])));
   try {
     await Promise.all(children.map(messageFrom)); // "ready"
@@ -30,7 +31,7 @@ export async function hammer(what: string, file: string, args: readonly string[]
   }
 }
 
-function judge(what: string, limit: RateOptions, tales: readonly Tale[]): void {
+function judge(what: string, limit: RateNumbers, tales: readonly Tale[]): void {
   // In the order of the server. No token comes back within one instant, so the grants of an instant came before its
   // refusals.
   const told = tales.flatMap((tale) => tale.told).sort(([now, granted], [other, wasGranted]) => now - other || Number(wasGranted) - Number(granted));

@@ -1,4 +1,5 @@
-import type { Decision, PolicyOptions, RateOptions, Reading } from "sluice";
+import type { Decision, PolicyOptions, Reading } from "sluice";
+import type { RateNumbers } from "./arbitraries.js";
 
 /**
  * The rules of a token bucket, written a second time in big integers and fractions. The tests check the core against
@@ -201,7 +202,7 @@ function fewerCalls(a: Reading, b: Reading): number {
 
 function rulesOf(policy: PolicyOptions): Rule[] {
   const limits = policy.limits ?? [{ name: policy.name ?? "default", capacity: policy.capacity, refill: policy.refill }];
-  return (limits as readonly RateOptions[]).map(({ name, capacity, refill }, place) => {
+  return (limits as readonly RateNumbers[]).map(({ name, capacity, refill }, place) => {
     const tokens = BigInt(refill.tokens);
     const everyMs = BigInt(refill.everyMs);
     const common = greatestCommon(tokens, everyMs);

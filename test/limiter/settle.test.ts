@@ -1,9 +1,9 @@
 // `settle`: what a decision's work really cost, once for each decision.
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, perSecond, unlimited, type BreakerOptions, type Decision, type LimiterOptions, type RateOptions } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, perSecond, unlimited, type BreakerOptions, type Decision, type LimiterOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
-import { limits, onwardSteps, refillMs, resolve, starts } from "../helpers/arbitraries.js";
+import { limits, onwardSteps, refillMs, resolve, starts, type RateNumbers } from "../helpers/arbitraries.js";
 import { LaterStore } from "../helpers/stores.js";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
 import { expectWarnings } from "../setup/warnings.js";
@@ -353,6 +353,6 @@ describe("the laws", () => {
 });
 
 /** `tokens <= capacity + refill.tokens * ms / everyMs`, without a division. */
-function isWithin(tokens: bigint, ms: bigint, { capacity, refill }: RateOptions): boolean {
+function isWithin(tokens: bigint, ms: bigint, { capacity, refill }: RateNumbers): boolean {
   return tokens * BigInt(refill.everyMs) <= BigInt(capacity) * BigInt(refill.everyMs) + BigInt(refill.tokens) * ms;
 }

@@ -1,11 +1,12 @@
 // Tiers: numbers chosen for each request under one policy name. However they are changed about, nobody gains by it.
 import fc from "fast-check";
-import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, unlimited, type Decision, type RateOptions, type Policy } from "sluice";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, unlimited, type Decision, type Policy } from "sluice";
 import { createGate } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
+import type { RateNumbers } from "../helpers/arbitraries.js";
 
-const limit: fc.Arbitrary<RateOptions> = fc.record({
+const limit: fc.Arbitrary<RateNumbers> = fc.record({
   capacity: fc.integer({ min: 1, max: 30 }),
   refill: fc.record({ tokens: fc.integer({ min: 1, max: 40 }), everyMs: fc.integer({ min: 1, max: 2_000 }) }),
 });

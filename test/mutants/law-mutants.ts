@@ -242,6 +242,11 @@ export const lawMutants: readonly Mutant[] = [
     replace: "BigInt(spent) * BigInt(to)",
   },
   {
+    item: "L14", test: "laws-numbers", in: "makeLimit",
+    find: "asked ?? tokens",
+    replace: "asked ?? 100",
+  },
+  {
     item: "L14", test: "memory", in: "MemoryStore.consumeTogether",
     find: "this.#take(policy, key, all ? cost : Infinity, now)",
     replace: "all ? this.#take(policy, key, cost, now) : null",

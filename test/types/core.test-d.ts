@@ -2,12 +2,14 @@ import { expectTypeOf } from "expect-type";
 import {
   addressKey,
   createLimiter,
+  daily,
   definePolicy,
   MemoryStore,
   perSecond,
   silenceWarnings,
   TokenBucket,
   unlimited,
+  whenDone,
   type AsyncStore,
   type Decision,
   type Key,
@@ -61,8 +63,27 @@ createLimiter({});
 createLimiter();
 // @ts-expect-error -- no refill
 createLimiter({ policy: { capacity: 5 } });
-// @ts-expect-error -- no capacity
-definePolicy({ refill: perSecond(5) });
+// A rate may leave its capacity out. A quota and a limit in flight say theirs.
+const bare = { refill: perSecond(5) };
+expectTypeOf(definePolicy(bare).limits[0].capacity).toEqualTypeOf<number>();
+expectTypeOf(new TokenBucket(bare).consume()).toEqualTypeOf<Decision>();
+createLimiter({ policy: { limits: [bare, { name: "day", ...bare }] } });
+// @ts-expect-error -- undefined is a variable that is missing
+definePolicy({ ...bare, capacity: undefined });
+// @ts-expect-error -- undefined is a variable that is missing
+createLimiter({ policy: { limits: [bare, { name: "day", capacity: undefined, ...bare }] } });
+// @ts-expect-error -- no capacity of a quota
+definePolicy({ renews: daily() });
+// @ts-expect-error -- no capacity of a limit in flight
+definePolicy({ returns: whenDone() });
+// @ts-expect-error -- no capacity of a quota in a list
+definePolicy({ limits: [bare, { renews: daily() }] });
+// @ts-expect-error -- no capacity of a limit in flight in a list
+createLimiter({ policy: { limits: [bare, { returns: whenDone() }] } });
+// @ts-expect-error -- a name is no limit
+definePolicy({ name: "api" });
+// @ts-expect-error -- null is no number
+definePolicy({ ...bare, capacity: null });
 // @ts-expect-error -- both
 definePolicy({ ...policy, limits: [policy] });
 // @ts-expect-error -- a misspelt option is no option

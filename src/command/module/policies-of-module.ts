@@ -30,7 +30,7 @@ export function policiesAndOptionsOfModule(exports: ModuleExports): readonly Mod
 function everyValue(exports: ModuleExports): readonly { readonly path: string; readonly value: unknown }[] {
   return exports.flatMap(([path, value]) => readExport(path, () => {
     const isGroup = typeof value === "object" && value !== null && !Array.isArray(value);
-    const isOne = definedAt(path, value) !== null || "capacity" in Object(value) || "limits" in Object(value);
+    const isOne = definedAt(path, value) !== null || isOptions(value);
     const members = isGroup && !isOne ? Object.entries(value) : [];
     return [{ path, value }, ...members.map(([name, own]) => ({ path: `${path}.${name}`, value: own }))];
   }));
@@ -42,9 +42,13 @@ function definedAt(path: string, value: unknown): ModulePolicy | null {
   return isPolicy(policy) ? { path, policy, from: "limiter" } : null;
 }
 
+/** Whether `value` has the numbers of a policy. An object of policies, such as tiers, has none. */
+function isOptions(value: unknown): boolean {
+  return ["capacity", "refill", "limits"].some((member) => member in Object(value));
+}
+
 function optionsAt(path: string, value: unknown): ModulePolicy | null {
-  const given = Object(value) as Record<string, unknown>;
-  if (typeof value !== "object" || !("capacity" in given || "limits" in given)) return null;
+  if (typeof value !== "object" || !isOptions(value)) return null;
   const name = path.slice(path.lastIndexOf(".") + 1);
   try {
     return { path, policy: definePolicy({ name, ...value } as PolicyOptions), from: "options" };

@@ -31,7 +31,8 @@ Replays a log by a policy, and says who would have been refused.
   --key <field>         who the caller is: address or user; in JSON a path such as user.id. For address the
                         member with the address is found by its name; address=peer names another one
   --ipv6-prefix 56      for addresses, if your gate passes this prefix to addressKey
-  --policy "30, 5/s"    capacity, and the tokens that return in a time (s, min, h, d, 10s). May be repeated
+  --policy "30, 5/s"    capacity, and the tokens that return in a time (s, min, h, d, 10s); "100/min" is a
+                        capacity of 100. May be repeated
   --policies <file>     a module that exports policies or limiters, such as limits.mjs
   --recommend 0.1%      the smallest capacity for each rate that refuses at most this share
   --time <field>        where the time is. Default: that of the format; in JSON time, timestamp, ts and others

@@ -14,7 +14,7 @@ const JOB_NUMBERS = [
 /** Stands for the text of {@link jobsText}, which has the caller's numbers. */
 export const JOBS_TEXT = "a limiter of jobs";
 const UPSTASH_TEXT =
-  '`policy: { name: "limit-1", capacity: 10, refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")`, and ' +
+  '`policy: { name: "limit-1", refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")`, and ' +
   '`{ capacity: 20, refill: { tokens: 5, everyMs: 10_000 } }` is `tokenBucket(5, "10 s", 20)`';
 
 /** The options of job queues, and of @upstash/ratelimit. */

@@ -42,7 +42,7 @@ function limitsOf(given: JobOptions): ReadonlyArray<readonly [name: string, text
   const interim = bucketText(intervalCap, intervalCap, interval);
   return [
     ...(places === undefined ? [] : [["parallel", `capacity: ${places}, returns: whenDone()`] as const]),
-    ...(pause === undefined ? [] : [["pause", `capacity: 1, refill: { tokens: 1, everyMs: ${pause} }`] as const]),
+    ...(pause === undefined ? [] : [["pause", `refill: { tokens: 1, everyMs: ${pause} }`] as const]),
     ...[refresh, interim].flatMap((text) => (text === undefined ? [] : [["rate", text] as const])),
   ];
 }
@@ -50,5 +50,5 @@ function limitsOf(given: JobOptions): ReadonlyArray<readonly [name: string, text
 function bucketText(capacity: unknown, tokens: unknown, everyMs: unknown): string | undefined {
   const [most, each, ms] = [written(capacity, "n"), written(tokens, "n"), written(everyMs, "ms")];
   if (most === undefined || each === undefined || ms === undefined) return undefined;
-  return `capacity: ${most}, refill: ${refillText(each, ms)}`;
+  return `${most === each ? "" : `capacity: ${most}, `}refill: ${refillText(each, ms)}`;
 }

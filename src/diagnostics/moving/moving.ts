@@ -75,7 +75,7 @@ function policyText(given: OldOptions, origin: string): string {
   ].find((each) => each !== undefined);
   const [tokens, everyMs] = [written(count, "n"), written(windowMs, "ms")];
   if (tokens === undefined || everyMs === undefined) return POLICY_TEXT;
-  const policy = `{ name: "${NAME}", capacity: ${tokens}, refill: ${refillText(tokens, everyMs)} }`;
+  const policy = `{ name: "${NAME}", refill: ${refillText(tokens, everyMs)} }`;
   if (typeof count !== "function" && typeof windowMs !== "function") return `\`policy: ${policy}\``;
   return `\`policy: (request) => …\`, which returns a policy made once by \`definePolicy(${policy})\``;
 }

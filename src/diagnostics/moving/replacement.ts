@@ -13,6 +13,6 @@ export interface Replacement {
 
 export const NONE_TEXT = "there is no such option";
 export const POLICY_TEXT =
-  "`policy: { name: \"limit-1\", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 " +
+  "`policy: { name: \"limit-1\", refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 " +
   "every 15 minutes";
 export const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";

@@ -53,8 +53,8 @@ type Behavior = Omit<LimiterOptions<Store>, "policy" | "store">;
 /** The policy of a gate's own limiter, and its behavior. */
 export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> extends Behavior {
   /**
-   * The limits of each key, as an object such as `{ capacity: 100, refill: perMinute(100) }`. Or a function that
-   * returns, for each request, a policy made by `definePolicy`, or `unlimited`. It may return a promise.
+   * The limits of each key, as an object such as `{ refill: perMinute(100) }`. Or a function that returns, for each
+   * request, a policy made by `definePolicy`, or `unlimited`. It may return a promise.
    */
   readonly policy: PolicyOptions | ((request: Request, ...rest: Rest) => Policy | Unlimited | Promise<Policy | Unlimited>);
   /** The store that keeps the buckets. Default: a new memory store for this gate. */

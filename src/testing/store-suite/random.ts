@@ -34,8 +34,11 @@ const YEAR = 365.25 * DAY;
 /** The largest whole number that is exact. */
 export const LARGEST = Number.MAX_SAFE_INTEGER;
 
+/** A rate with both of its numbers. */
+export type RateNumbers = RateOptions & { readonly capacity: number };
+
 /** Limits that break inexact arithmetic in different ways. */
-export const HOSTILE_LIMITS: readonly RateOptions[] = [
+export const HOSTILE_LIMITS: readonly RateNumbers[] = [
   { capacity: 20, refill: { tokens: 7, everyMs: 13 } },
   { capacity: 100, refill: { tokens: 99_999, everyMs: 3_600_000 } },
   { capacity: 10, refill: { tokens: 999_983, everyMs: 1_000_003 } }, // two primes: the fraction cannot be reduced
@@ -50,7 +53,7 @@ export const HOSTILE_LIMITS: readonly RateOptions[] = [
 ];
 
 /** Returns a limit of common size half of the time, otherwise a hostile one. */
-export function randomLimit(random: Random): RateOptions {
+export function randomLimit(random: Random): RateNumbers {
   if (random.next() < 0.5) return random.pick(HOSTILE_LIMITS);
   return { capacity: random.between(1, 30), refill: { tokens: random.between(1, 40), everyMs: random.between(1, 2_000) } };
 }

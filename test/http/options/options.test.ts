@@ -16,7 +16,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["text", "x", TypeError, 'Expected `options` to be an object with a `policy` and a `key`, got "x"'],
     ["no key", { policy: SMALL }, TypeError, 'Expected `key` to be a function of the request, got undefined. Write `key: (request) => ["user", request.user?.id]`, or `addressKey(request.ip)` for callers who are not signed in'],
     ["key as text", { policy: SMALL, key: "ann" }, TypeError, 'Expected `key` to be a function of the request, got "ann". Write `key: (request) => ["user", request.user?.id]`, or `addressKey(request.ip)` for callers who are not signed in'],
-    ["no policy", { key }, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
+    ["no policy", { key }, TypeError, "Expected `policy` to be an object with `refill`, or with `limits`, got undefined"],
     ["capacity 0", { key, policy: { capacity: 0, refill: perSecond(1) } }, RangeError, "Expected `capacity` to be a positive integer, got 0"],
     ["misspelt name", { key, policy: SMALL, actualcost: key }, TypeError, "Unknown option `actualcost`. Did you mean `actualCost`?"],
     ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, `Unknown option \`nonsense\`. Known options: ${[...LIMITER_OPTIONS, "key", "cost", "limiter", "headers", "unidentified", "functionTimeoutMs", "skip", "respond", "actualCost", "onDecision"].map((name) => `\`${name}\``).join(", ")}`],

@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, type Decision, type RateOptions, type Policy, type PolicyOptions } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, type Decision, type Policy, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { addTokens, allFull, areThere, expectedAt, forecastAfter, predicted, wantsOf, type Forecast, type Tokens, type Want } from "../../../src/limiter/waiting/forecast.js";
 import { partsOf } from "../../../src/limiter/parts.js";
 import type { Charges } from "../../../src/limiter/charge.js";
-import { limits, policies } from "../../helpers/arbitraries.js";
+import { limits, policies, type RateNumbers } from "../../helpers/arbitraries.js";
 
 // A century. Longer waits follow the same arithmetic, but exceed what a clock in milliseconds can tell.
 const LONG = 100 * 31_557_600_000;
@@ -102,7 +102,7 @@ describe("a forecast", () => {
   });
 
   test("of a tier counts what was spent at the tier's rate, and takes an unknown limit for full", () => {
-    const named = (name: string, everyMs: number): RateOptions => ({ name, capacity: 4, refill: { tokens: 1, everyMs } });
+    const named = (name: string, everyMs: number): RateNumbers => ({ name, capacity: 4, refill: { tokens: 1, everyMs } });
     const [free, pro] = [definePolicy({ limits: [named("a", 1_000)] }), definePolicy({ limits: [named("a", 100), named("b", 500)] })];
     const { last } = served({ limits: [named("a", 1_000)] }, [4], []);
     const forecast = forecastAfter([last], wanting(free, 0), new Map(), 0);

@@ -1,10 +1,11 @@
 // Callers are served in order of arrival, each at the first millisecond at which the bucket holds its tokens. The model that they
 // are compared with tries every millisecond.
 import fc from "fast-check";
-import { createLimiter, MemoryStore, TokenBucket, createWaiter, type RateOptions, type Store } from "sluice";
+import { createLimiter, MemoryStore, TokenBucket, createWaiter, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
+import type { RateNumbers } from "../../helpers/arbitraries.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => {
@@ -24,7 +25,7 @@ interface Arrival {
 /** The outcome of one wait. */
 type Fate = readonly [at: number, how: "served" | "too long" | "cancelled"];
 
-const arrivals = (limit: RateOptions, patience: fc.Arbitrary<number>): fc.Arbitrary<readonly Arrival[]> =>
+const arrivals = (limit: RateNumbers, patience: fc.Arbitrary<number>): fc.Arbitrary<readonly Arrival[]> =>
   fc.array(
     fc.record({
       after: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(120) }),
@@ -35,14 +36,14 @@ const arrivals = (limit: RateOptions, patience: fc.Arbitrary<number>): fc.Arbitr
     { minLength: 1, maxLength: 14, size: "max" },
   );
 
-const limitWith = (tokens: fc.Arbitrary<number>): fc.Arbitrary<RateOptions> =>
+const limitWith = (tokens: fc.Arbitrary<number>): fc.Arbitrary<RateNumbers> =>
   fc.record({
     capacity: fc.integer({ min: 1, max: 9 }),
     refill: fc.record({ tokens, everyMs: fc.integer({ min: 1, max: 90 }) }),
   });
 
 /** Tries every millisecond, with a bucket and an array. */
-function model(limit: RateOptions, list: readonly Arrival[]): Fate[] {
+function model(limit: RateNumbers, list: readonly Arrival[]): Fate[] {
   const clock = new ManualClock();
   const bucket = new TokenBucket({ ...limit, clock: clock.now });
   const fates: Fate[] = [];
@@ -74,7 +75,7 @@ function model(limit: RateOptions, list: readonly Arrival[]): Fate[] {
 }
 
 /** The instant at which the last of these callers gets its tokens, if no other caller takes any. */
-function whenServed(limit: RateOptions, bucket: TokenBucket, clock: ManualClock, costs: readonly number[]): number {
+function whenServed(limit: RateNumbers, bucket: TokenBucket, clock: ManualClock, costs: readonly number[]): number {
   const then = new ManualClock(clock.now());
   const copy = new TokenBucket({ ...limit, clock: then.now });
   // The copy spends what the bucket has spent: exact where a token takes whole milliseconds.
@@ -102,7 +103,7 @@ function schedule(list: readonly Arrival[]): Event[] {
 }
 
 /** The outcomes that a waiter over this store produces. */
-async function play(limit: RateOptions, list: readonly Arrival[], storeOf: (clock: () => number) => Store): Promise<{ fates: Fate[]; served: number[] }> {
+async function play(limit: RateNumbers, list: readonly Arrival[], storeOf: (clock: () => number) => Store): Promise<{ fates: Fate[]; served: number[] }> {
   const start = performance.now();
   const now = (): number => Math.round(performance.now() - start);
   const waiter = createWaiter(createLimiter({ policy: limit, store: storeOf(() => Math.floor(performance.now())) }));

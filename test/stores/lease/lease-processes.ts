@@ -2,10 +2,11 @@
 // instants of their grants alone.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChildProcess } from "node:child_process";
-import type { RateOptions } from "sluice";
+
 import { expect } from "vitest";
 import { mostAhead } from "../../examples/llm-windows.js";
 import { messageFrom, startProcess } from "../../helpers/processes.js";
+import type { RateNumbers } from "../../helpers/arbitraries.js";
 
 /** What one process is told. */
 export interface LeaseChild {
@@ -13,7 +14,7 @@ export interface LeaseChild {
   readonly url: string;
   /** The prefix or the table. */
   readonly name: string;
-  readonly limit: RateOptions;
+  readonly limit: RateNumbers;
   readonly leaseMs: number;
   /** How long it asks. */
   readonly ms: number;
@@ -39,7 +40,7 @@ const MS = 3_000;
 const [STOPPED, KILLED] = [2, 3];
 
 /** Runs the processes and checks the law of leases. Resolves when the killed one's tokens must have refilled. */
-export async function leaseProcesses(what: string, server: Pick<LeaseChild, "kind" | "url" | "name">): Promise<RateOptions> {
+export async function leaseProcesses(what: string, server: Pick<LeaseChild, "kind" | "url" | "name">): Promise<RateNumbers> {
   const told: LeaseChild = { ...server, limit: LIMIT, leaseMs: LEASE_MS, ms: MS, lateMs: 0, stepMs: 0 };
   const own = [{ stepMs: 70 }, { lateMs: 5 * LEASE_MS }, {}, {}];
   const children = await Promise.all(own.map((each) => startProcess("test/stores/lease/lease-child.ts", [JSON.stringify({ ...told, ...each })])));

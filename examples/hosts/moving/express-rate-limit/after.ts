@@ -7,7 +7,7 @@ export function createApp(): Express {
 
   app.use(
     rateLimit({
-      policy: { name: "api", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } },
+      policy: { name: "api", refill: { tokens: 100, everyMs: 900_000 } },
       key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }),
     }),
   );

@@ -6,7 +6,7 @@ export async function createApp(): Promise<FastifyInstance> {
   const app = fastify();
 
   await app.register(rateLimit, {
-    policy: { name: "api", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } },
+    policy: { name: "api", refill: { tokens: 100, everyMs: 900_000 } },
     key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }),
   });
 

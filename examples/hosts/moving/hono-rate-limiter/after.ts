@@ -8,7 +8,7 @@ export function createApp(): Hono {
 
   app.use(
     rateLimit({
-      policy: { name: "api", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } },
+      policy: { name: "api", refill: { tokens: 100, everyMs: 900_000 } },
       key: (c) => addressKey(getConnInfo(c).remote.address, { ipv6Prefix: 56 }),
     }),
   );

@@ -7,7 +7,7 @@ import { HelloController } from "./hello.js";
 
 const createGuard = (): RateLimitGuard<Request> =>
   new RateLimitGuard({
-    policy: { name: "api", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } },
+    policy: { name: "api", refill: { tokens: 100, everyMs: 900_000 } },
     key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }),
   });
 

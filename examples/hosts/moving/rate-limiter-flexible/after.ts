@@ -9,7 +9,7 @@ export function createApp(redis: Redis, prefix: string): Express {
 
   app.use(
     rateLimit({
-      policy: { name: "api", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } },
+      policy: { name: "api", refill: { tokens: 100, everyMs: 900_000 } },
       store: new RedisStore(redis, { prefix }),
       key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }),
     }),

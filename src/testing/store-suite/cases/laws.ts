@@ -1,15 +1,14 @@
 import type { Decision } from "../../../core/decision.js";
-import type { RateOptions } from "../../../core/limit.js";
 import type { Policy } from "../../../core/policy.js";
 import { assert, AssertionError, because } from "../../assert.js";
-import { HOSTILE_LIMITS, LARGEST } from "../random.js";
+import { HOSTILE_LIMITS, LARGEST, type RateNumbers } from "../random.js";
 import type { StoreCase, Trial } from "../trial.js";
 
 const WAITED = "`peek` still refuses at the instant when the wait ends. Compare as `consume` does.";
 
 /** Calls `run` for one limit after another, each time with another policy name. */
 async function forEachLimit(
-  trial: Trial, limits: readonly RateOptions[], run: (limit: RateOptions, name: string) => Promise<void>,
+  trial: Trial, limits: readonly RateNumbers[], run: (limit: RateNumbers, name: string) => Promise<void>,
 ): Promise<void> {
   for (const [i, limit] of limits.entries()) await run(limit, `p${i}`);
 }
@@ -154,7 +153,7 @@ export const lawCases: readonly StoreCase[] = [
 ];
 
 /** One case for each limit: all of them in one would take a slow store too long. */
-function waitCase(limit: RateOptions): StoreCase {
+function waitCase(limit: RateNumbers): StoreCase {
   const { tokens, everyMs } = limit.refill;
   const numbers = `${limit.capacity} tokens, ${tokens} in ${everyMs} ms`;
   return {
