@@ -5,7 +5,7 @@ import { luaInBuild } from "./scripts/minify-lua.mjs";
 
 /** dist/<name>.js for each subpath: "." is index, "./express" is express. */
 const entry = Object.fromEntries(
-  Object.entries(entries).map(([subpath, source]) => [subpath === "." ? "index" : subpath.slice(2), source]),
+  Object.entries(entries.subpaths).map(([subpath, { source }]) => [subpath === "." ? "index" : subpath.slice(2), source]),
 );
 /** What `#diagnostics` in package.json names for ES modules. */
 const diagnostics = { diagnostics: "src/diagnostics/index.ts" };
@@ -24,7 +24,7 @@ const common: Options = {
 
 // They run at once, so `npm run clean` empties dist first, not tsup's own `clean`.
 export default defineConfig([
-  { ...common, name: "esm", entry: { ...entry, ...diagnostics, command: "src/command/main.ts" }, format: "esm", splitting: true },
+  { ...common, name: "esm", entry: { ...entry, ...diagnostics, command: entries.command.source }, format: "esm", splitting: true },
   // A bundle would declare its constants with `var`, and a user's esbuild drops code only for a `const`.
   { ...common, name: "no-diagnostics", entry: noDiagnostics, format: "esm", bundle: false },
   {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 /** @type {Partial<import("typedoc").TypeDocOptions>} */
 export default {
-  entryPoints: Object.values(JSON.parse(readFileSync(new URL("entries.json", import.meta.url), "utf8"))),
+  entryPoints: Object.values(JSON.parse(readFileSync(new URL("entries.json", import.meta.url), "utf8")).subpaths).map(({ source }) => source),
   out: "docs/api-html",
   readme: "README.md",
   skipErrorChecking: true, // `npm run typecheck` is for that

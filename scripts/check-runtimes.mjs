@@ -97,7 +97,7 @@ async function installPackage() {
 
 /** A Worker and a middleware of Next.js in TypeScript, each with only its platform's types. */
 function writeTypesProject() {
-  const subpaths = Object.keys(JSON.parse(readFileSync("entries.json", "utf8"))).filter((name) => !/node|express|fastify/.test(name));
+  const subpaths = Object.keys(JSON.parse(readFileSync("entries.json", "utf8")).subpaths).filter((name) => !/node|express|fastify/.test(name));
   const imports = subpaths.map((name, i) => `import * as m${i} from "${name.replace(/^\./, "sluice")}";\n`);
   cpSync("examples/minimal/web.ts", join(PROJECT, "types/workers/worker.ts"));
   cpSync(join(SOURCE, "workerd/types/durable.ts"), join(PROJECT, "types/workers/durable.ts"));

@@ -61,7 +61,7 @@ function judge(name, bytes) {
   if (over) process.exitCode = 1;
 }
 
-for (const subpath of Object.keys(JSON.parse(readFileSync("entries.json", "utf8")))) {
+for (const subpath of Object.keys(JSON.parse(readFileSync("entries.json", "utf8")).subpaths)) {
   const name = subpath === "." ? "index" : subpath.slice(2);
   judge(subpath, await weigh(`export * from "./dist/${name}.js"`));
 }

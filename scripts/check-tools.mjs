@@ -14,7 +14,7 @@ const PROJECT = join(TOOLS, "project");
 const PAGE = "docs/runtimes.md";
 const [BEGIN, END] = ["<!-- begin of the tools -->\n", "<!-- end of the tools -->"];
 
-const specifiers = Object.keys(JSON.parse(readFileSync("entries.json", "utf8"))).map((subpath) => subpath.replace(/^\./, "sluice"));
+const specifiers = Object.keys(JSON.parse(readFileSync("entries.json", "utf8")).subpaths).map((subpath) => subpath.replace(/^\./, "sluice"));
 // One needs names of built-ins with `node:`, which webpack 4 and Metro do not know.
 const OLD_BUNDLERS = ["webpack-4", "metro"];
 const entriesFor = (tool) => specifiers.filter((name) => name !== "sluice/testing" || !OLD_BUNDLERS.includes(tool));

@@ -12,12 +12,12 @@ function write(file, value) {
   process.exitCode = 1;
 }
 
-const entries = read("entries.json");
+const { subpaths } = read("entries.json");
 /** The name of a subpath in dist: "." is index, "./express" is express. */
 const nameOf = (subpath) => (subpath === "." ? "index" : subpath.slice(2));
 
 /** module-sync comes first: `require` and `import` then load one copy on Node, and a class exists only once. */
-function conditions([subpath, source]) {
+function conditions([subpath, { source }]) {
   const name = nameOf(subpath);
   const esm = { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` };
   // CommonJS is built file by file, so it keeps the folders of src.
@@ -25,7 +25,7 @@ function conditions([subpath, source]) {
   return [subpath, { "module-sync": esm, import: esm, require: { types: `./dist/${name}.d.cts`, default: cjs } }];
 }
 
-const list = Object.entries(entries);
+const list = Object.entries(subpaths);
 const manifest = read("package.json");
 manifest.exports = { ...Object.fromEntries(list.map(conditions)), "./package.json": "./package.json" };
 // For resolvers older than `exports`.
@@ -46,7 +46,7 @@ for (const folder of folders) {
 // Tests and examples import "sluice/express" like a user, from the sources, without a build.
 const tsconfig = read("tsconfig.json");
 tsconfig.compilerOptions.paths = {
-  ...Object.fromEntries(list.map(([s, source]) => [s.replace(/^\./, "sluice"), [`./${source}`]])),
+  ...Object.fromEntries(list.map(([s, { source }]) => [s.replace(/^\./, "sluice"), [`./${source}`]])),
   // In the package, a condition picks the file. In the sources it is always the checks. See src/diagnostics/index.ts.
   "#diagnostics": ["./src/diagnostics/index.ts"],
 };

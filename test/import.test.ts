@@ -65,9 +65,9 @@ const known: Readonly<Record<string, readonly string[]>> = {
 };
 
 // Suites for tests are never loaded in production.
-const subpaths = Object.entries(entries).filter(([subpath]) => subpath !== "./testing");
+const subpaths = Object.entries(entries.subpaths).filter(([subpath]) => subpath !== "./testing");
 
-test.each(subpaths)("%s needs no platform to load, and calls nothing but what is known", async (subpath, source) => {
+test.each(subpaths)("%s needs no platform to load, and calls nothing but what is known", async (subpath, { source }) => {
   const called = await callsAtImport(`import "./${source}"`);
   expect(called.sort()).toEqual([...(known[subpath] ?? [])].sort());
 });

@@ -24,14 +24,14 @@ describe("entries", () => {
       "./durable-object", "./http", "./client", "./client/traffic", "./testing",
     ];
     expect(names).toHaveLength(15);
-    expect(Object.keys(entries).sort()).toEqual(names.sort());
+    expect(Object.keys(entries.subpaths).sort()).toEqual(names.sort());
   });
 
   // The store port has `adjust`. Its arithmetic over records is for store authors.
   const ofAuthors = ["./store adjustRecords"];
   const lost = /^(?:createReservations?|Reservations?|WaitError|adjust\w*|draftPr166|refundWhen)$/i;
-  test.each(Object.entries(entries))("%s exports no lost name", (entry, file) => {
-    const names = exportedNames(file, readFileSync(file, "utf8"));
+  test.each(Object.entries(entries.subpaths))("%s exports no lost name", (entry, { source }) => {
+    const names = exportedNames(source, readFileSync(source, "utf8"));
     expect(names.length).toBeGreaterThan(1);
     expect(names.filter((name) => lost.test(name)).map((name) => `${entry} ${name}`).filter((name) => !ofAuthors.includes(name))).toEqual([]);
   });
@@ -39,6 +39,54 @@ describe("entries", () => {
   test("a planted one is named", () => {
     const planted = 'export class WaitError {}\nexport { a as createReservations, type B } from "./b.js";\nexport const c = 1, d = 2;\nexport type E = 1;';
     expect(exportedNames("x.ts", planted)).toEqual(["WaitError", "createReservations", "B", "c", "d", "E"]);
+  });
+});
+
+describe("rings", () => {
+  interface Ringed {
+    readonly source: string;
+    readonly ring: string;
+    readonly pages?: readonly string[];
+  }
+  const all: readonly (readonly [entry: string, Ringed])[] = [...Object.entries(entries.subpaths), ["command", entries.command]];
+  const experimental = all.filter(([, { ring }]) => ring === "experimental");
+
+  test("each entry is stable or experimental, and these are experimental", () => {
+    expect(all.filter(([, { ring }]) => !["stable", "experimental"].includes(ring))).toEqual([]);
+    expect(experimental.map(([entry]) => entry)).toEqual(["./lease", "./durable-object", "./client/traffic", "command"]);
+  });
+
+  const docstring = /\/\*\*(?:[^*]|\*(?!\/))*\*\//;
+  test.each(all)("the docstring of %s says so", (_, { source, ring }) => {
+    const [text = ""] = docstring.exec(readFileSync(source, "utf8")) ?? [];
+    expect(text).toMatch(/@module/);
+    expect([/^ \* @experimental$/m.test(text), /^ \* Experimental: .* may change in a minor version\.$/m.test(text)]).toEqual(
+      ring === "experimental" ? [true, true] : [false, false],
+    );
+  });
+
+  test("functions and classes of src are marked where their entry is experimental, and nowhere else", () => {
+    const marked = new RegExp(`(${docstring.source})\n(?:export )?(?:abstract )?(?:async )?(?:function|class|const) (\\w+)`, "g");
+    const found = readdirSync("src", { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .flatMap((file) => [...readFileSync(`src/${file}`, "utf8").matchAll(marked)])
+      .flatMap(([, text = "", name = ""]) => (text.includes("@experimental") ? name : []));
+    expect(found.sort()).toEqual(["DurableObjectStore", "createTraffic", "leased", "withBuckets"]);
+  });
+
+  test("the pages say so, and no other page does", () => {
+    const noted = readdirSync("docs", { recursive: true, encoding: "utf8" })
+      .filter((page) => page.endsWith(".md"))
+      .map((page) => `docs/${page}`)
+      .filter((page) => /^> \*\*Experimental\.\*\* .* may change in a minor version\.$/m.test(readFileSync(page, "utf8")));
+    expect(noted.sort()).toEqual(experimental.flatMap(([, { pages = [] }]) => pages).sort());
+    expect(all.filter(([, { ring, pages = [] }]) => (ring === "experimental") !== pages.length > 0)).toEqual([]);
+  });
+
+  test("the first page has all of them", () => {
+    const rows = readFileSync("docs/README.md", "utf8").split("\n").filter((line) => /^\| (?:stable|experimental) \|/.test(line));
+    const told = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => `${row.split("|")[1]?.trim()} ${name}`));
+    expect(told.sort()).toEqual(all.map(([entry, { ring }]) => `${ring} ${entry === "command" ? "npx sluice" : entry.replace(/^\./, "sluice")}`).sort());
   });
 });
 

@@ -8,7 +8,7 @@ import ts from "typescript";
 import entries from "../../entries.json" with { type: "json" };
 import { ROOT } from "../links.js";
 
-const paths = Object.fromEntries(Object.entries(entries).map(([subpath, source]) => [join("sluice", subpath), [join(ROOT, source)]]));
+const paths = Object.fromEntries(Object.entries(entries.subpaths).map(([subpath, { source }]) => [join("sluice", subpath), [join(ROOT, source)]]));
 
 /** A name for all that the types of a sample depend on but the sample: the sources, and the packages. */
 function nameOfTypes(): string {

@@ -1,4 +1,11 @@
 #!/usr/bin/env node
+/**
+ * `npx sluice`.
+ *
+ * Experimental: commands, options and what is printed may change in a minor version.
+ * @module
+ * @experimental
+ */
 import { runCommand } from "./run-command.js";
 
 const args = process.argv.slice(2);

@@ -23,7 +23,7 @@ test.each(Object.keys(POLLUTIONS))("every entry loads and limits after every opt
     expect(failed).toEqual([]);
     expect(outcomes).toEqual(["pass", "pass", "refuse"]);
     // The entry for tests is not in production.
-    expect([...loaded, "sluice/testing"].sort()).toEqual(Object.keys(entries).map((name) => name.replace(".", "sluice")).sort());
+    expect([...loaded, "sluice/testing"].sort()).toEqual(Object.keys(entries.subpaths).map((name) => name.replace(".", "sluice")).sort());
   } finally {
     child.kill();
   }

@@ -22,7 +22,7 @@ export class Editor {
       directoryExists: (path) => ts.sys.directoryExists(path),
       getDirectories: (path) => ts.sys.getDirectories(path),
       getCompilationSettings: () => options,
-      getScriptFileNames: () => [FILE, ...Object.values(entries).map((file) => join(ROOT, file))],
+      getScriptFileNames: () => [FILE, ...Object.values(entries.subpaths).map(({ source }) => join(ROOT, source))],
       getScriptVersion: (file) => (file === FILE ? String(this.#version) : "0"),
       getScriptSnapshot: (file) => {
         if (file === FILE) return ts.ScriptSnapshot.fromString(this.#text);

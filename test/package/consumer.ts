@@ -7,10 +7,9 @@ import { promisify } from "node:util";
 
 export type Entry = readonly [specifier: string, source: string];
 
+const { subpaths } = JSON.parse(readFileSync("entries.json", "utf8")) as { subpaths: Record<string, { source: string }> };
 /** `["sluice/express", "src/adapters/express.ts"]` and so on, the whole list. */
-export const entries: Entry[] = Object.entries(JSON.parse(readFileSync("entries.json", "utf8")) as Record<string, string>).map(
-  ([subpath, source]) => [subpath.replace(/^\./, "sluice"), source],
-);
+export const entries: Entry[] = Object.entries(subpaths).map(([subpath, { source }]) => [subpath.replace(/^\./, "sluice"), source]);
 
 export class Consumer {
   readonly root = mkdtempSync(join(tmpdir(), "sluice-consumer-"));

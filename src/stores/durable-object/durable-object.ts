@@ -1,6 +1,9 @@
 /**
  * A store on Cloudflare's Durable Objects, and the class of these objects.
+ *
+ * Experimental: names, defaults and the form of the stored rows may change in a minor version.
  * @module sluice/durable-object
+ * @experimental
  */
 import { checkClock, checkOptions, expected } from "../../core/check.js";
 import { readClock, type Clock } from "../../core/clock.js";
@@ -45,6 +48,7 @@ export interface DurableObjectStoreOptions extends GuardOptions {
  *
  * By default each pair of policy and key has an object of its own, near its first caller. A granted request writes one
  * row; a refusal and a peek write none.
+ * @experimental
  * @example
  * const store = new DurableObjectStore(env.BUCKETS, { timeoutMs: 1_000 });
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store });

@@ -38,6 +38,7 @@ const LONGEST_ALARM_MS = 30 * 86_400_000;
  * `super.alarm()`, and schedules no alarm later than the one that is set.
  *
  * Throws a TypeError for anything but a class.
+ * @experimental
  * @example
  * export class Buckets extends withBuckets(DurableObject) {}
  */

@@ -1,6 +1,9 @@
 /**
  * A wrapper that lets a process decide hot keys of a shared store by itself, within a stated bound.
+ *
+ * Experimental: names, defaults and bounds may change in a minor version.
  * @module sluice/lease
+ * @experimental
  */
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
@@ -57,6 +60,7 @@ export interface LeaseOptions {
  *
  * Where requests share no work, such as on Cloudflare Workers, it returns `store` itself. Throws a TypeError for a
  * synchronous store, and a TypeError or RangeError that names the wrong option.
+ * @experimental
  * @example
  * const store = leased(new RedisStore(redis), { leaseMs: 100 });
  * const limiter = createLimiter({ policy: { capacity: 3_000, refill: perSecond(500) }, store });

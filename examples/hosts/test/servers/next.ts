@@ -103,7 +103,7 @@ function suiteServer(setup: AdapterSetup, behind: "route" | "proxy"): SuiteServe
 
 /** The package as users have it, made of the sources. */
 async function bundleSluice(dir: string): Promise<void> {
-  const wanted = { ".": entries["."], "./web": entries["./web"] };
+  const wanted = { ".": entries.subpaths["."].source, "./web": entries.subpaths["./web"].source };
   const named = Object.entries(wanted).map(([subpath, source]) => ({ in: `${ROOT}${source}`, out: subpath === "." ? "index" : subpath.slice(2) }));
   await build({ entryPoints: named, outdir: dir, bundle: true, splitting: true, format: "esm", target: "es2022", alias: { "#diagnostics": `${ROOT}src/diagnostics/index.ts` }, absWorkingDir: ROOT });
   await writeFile(`${dir}/package.json`, JSON.stringify({ name: "sluice", version: "0.0.0", type: "module", exports: { ".": "./index.js", "./web": "./web.js" } }));
