@@ -25,7 +25,7 @@ export {
 } from "./limits/quota.js";
 export {
   definePolicy, type InlineLimit, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleInFlightPolicy,
-  type SingleLimitPolicy, type SingleQuotaPolicy,
+  type SingleQuotaPolicy, type SingleRatePolicy,
 } from "./core/policy.js";
 export {
   type AsyncStore, type Charge, type LimitKind, type MaybePromise, type Store, type StoreMethods,

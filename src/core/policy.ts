@@ -5,10 +5,10 @@ import type { InFlight, Limit, Policy, Refill, Renewal, Returns } from "./model.
 export type { Policy } from "./model.js";
 
 /** A policy as a user writes it: one limit, or several limits to satisfy together. A {@link Policy} is one, too. */
-export type PolicyOptions = SingleLimitPolicy | SingleQuotaPolicy | SingleInFlightPolicy | ManyLimitsPolicy;
+export type PolicyOptions = SingleRatePolicy | SingleQuotaPolicy | SingleInFlightPolicy | ManyLimitsPolicy;
 
-/** A policy of one limit, written inline. */
-export interface SingleLimitPolicy extends InlineLimit {
+/** A policy of one rate, written inline. */
+export interface SingleRatePolicy extends InlineLimit {
   /** The sustained rate, such as `perSecond(5)`: whole `tokens` refill every `everyMs` milliseconds, evenly. */
   readonly refill: Refill;
   readonly renews?: undefined;
