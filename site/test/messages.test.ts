@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DOCS } from "../../src/warnings/docs.js";
+import { DOCS } from "../../src/warnings/warnings.js";
 import { placeOf } from "../assemble.js";
 import { REPOSITORY, ROOT, targetOf } from "../links.js";
 import { DIST } from "./serve.js";

@@ -1,10 +1,8 @@
 import { hintAwait } from "./awaited.js";
-import { checkDefaults, checkGateSetup } from "./gate-options.js";
-import { cureForStyle } from "./header-styles.js";
+import { checkDefaults, checkGateSetup, checkOverlay, cureForStyle } from "./gate-options.js";
 import { checkLimiterSetup } from "./limiter-options.js";
 import { checkLimiter } from "./limiters.js";
 import { checkNumbers } from "./numbers.js";
-import { checkOverlay } from "./overlays.js";
 import { checkPolicyName } from "./policy-names.js";
 import { hintUnlogged } from "./quotas.js";
 import { createDecisionLog } from "./requests/decision-log.js";
@@ -12,9 +10,8 @@ import { checkCall, cureForCall } from "./requests/frameworks.js";
 import { createGateWatch } from "./requests/gate-watch.js";
 import { checkKeyText } from "./requests/key-text.js";
 import { markHandled, watchHeld } from "./requests/unsettled.js";
-import { checkGuardSetup, checkNoTimeout } from "./stores/guard-options.js";
+import { checkGuardSetup, checkNoTimeout, checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
 import { createStoreHints, hintOneSlot } from "./stores/store-hints.js";
-import { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
 
 export { checkDecision as checkAnswer } from "../port/store.js";
 export type { NumberedMember } from "./numbers.js";

@@ -1,14 +1,12 @@
 import { monotonicClock } from "../core/clock.js";
-import type { Policy } from "../core/policy.js";
+import { samePolicy, type Policy } from "../core/policy.js";
 import type { Store } from "../port/store.js";
-import { builtin, withProcess } from "../platform.js";
+import { builtin, processWide, withProcess } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
-import { checkClaim } from "./claims.js";
 import { noteName } from "./moving/policy-name.js";
 import { checkPolicyName } from "./policy-names.js";
 import { checkQuota } from "./quotas.js";
 import { checkClientTimeout } from "./stores/client-timeout.js";
-import { checkSharedMemory } from "./stores/shared-memory.js";
 
 // An application that makes 100 limiters of one policy within a minute makes one for each request.
 const MANY = 100;
@@ -72,4 +70,63 @@ function isClusterWorker(): boolean {
   // Only a process with a channel to its parent can be a worker. Other processes should not load the module.
   if (withProcess(({ send }) => send) === undefined || isQuiet("SLUICE_MEMORY_IN_CLUSTER")) return false;
   return builtin<{ readonly isWorker: boolean }>("node:cluster")?.isWorker === true;
+}
+
+// Beyond 1,000 names the oldest is forgotten. A warning has been given by then.
+const MOST_CLAIMS = 1_000;
+
+/** Throws for two policies of one name with different numbers on one store. */
+function checkClaim(store: Store, policy: Policy): void {
+  const claims = processWide("claims", () => new WeakMap<Store, Map<string, Policy>>());
+  const byName = claims.get(store) ?? new Map<string, Policy>();
+  const other = byName.get(policy.name);
+  if (other !== undefined && !samePolicy(other, policy)) {
+    throw new RangeError(
+      `Expected policy "${policy.name}" to have the same numbers in every limiter on one store, got others: give it another name`,
+    );
+  }
+  byName.set(policy.name, policy);
+  if (byName.size > MOST_CLAIMS) byName.delete(byName.keys().next().value as string);
+  claims.set(store, byName);
+}
+
+/** Platforms that start as many instances as they need, and the variables by which each is known. */
+const PLATFORMS: ReadonlyArray<readonly [name: string, ...variables: string[]]> = [
+  ["Netlify", "NETLIFY"],
+  ["Vercel", "VERCEL", "NOW_REGION"],
+  ["AWS Lambda", "AWS_LAMBDA_FUNCTION_NAME", "LAMBDA_TASK_ROOT"],
+  ["Google Cloud Functions", "FUNCTION_TARGET", "FUNCTION_NAME"],
+  ["Cloud Run", "K_SERVICE", "K_REVISION"],
+  ["App Engine", "GAE_SERVICE", "GAE_ENV", "GAE_INSTANCE"],
+  ["Azure Functions", "FUNCTIONS_WORKER_RUNTIME", "AZURE_FUNCTIONS_ENVIRONMENT"],
+  ["Azure Container Apps", "CONTAINER_APP_NAME"],
+  ["Deno Deploy", "DENO_DEPLOYMENT_ID", "DENO_DEPLOY"],
+  ["Supabase", "SB_EXECUTION_ID"],
+  ["Alibaba Function Compute", "FC_FUNCTION_NAME"],
+  ["Tencent Cloud", "SCF_FUNCTIONNAME", "TENCENTCLOUD_RUNENV"],
+  ["IBM Code Engine", "CE_APP", "CE_FUNCTION"],
+  ["OpenWhisk", "__OW_ACTION_NAME"],
+  ["Oracle Functions", "FN_FN_ID"],
+];
+
+/** Set while code is built, or runs on a developer's machine. */
+const NOT_DEPLOYED = ["CI", "NETLIFY_DEV", "AWS_SAM_LOCAL", "FUNCTIONS_EMULATOR", "IS_OFFLINE"];
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Warns of a limit in memory where each instance of the service has its own. */
+function checkSharedMemory({ name }: Policy): void {
+  if (isQuiet("SLUICE_MEMORY_NOT_SHARED")) return;
+  const platform = withProcess(({ env }) => env && platformOf(env));
+  if (platform === undefined) return;
+  warnOnce(
+    "SLUICE_MEMORY_NOT_SHARED",
+    `Expected a store that all instances on ${platform} share, got the memory of each: policy "${name}" grants its limit ` +
+    'once for each. Use RedisStore or PostgresStore; for a single instance, silenceWarnings("SLUICE_MEMORY_NOT_SHARED")',
+  );
+}
+
+function platformOf(env: Env): string | undefined {
+  if (NOT_DEPLOYED.some((variable) => env[variable]) || env["VERCEL_ENV"] === "development") return undefined;
+  return PLATFORMS.find(([, ...variables]) => variables.some((variable) => env[variable]))?.[0];
 }

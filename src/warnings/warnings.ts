@@ -1,6 +1,8 @@
 import { expected, show } from "../core/check.js";
-import { DOCS } from "./docs.js";
 import { platform, processWide, sharesWork, withProcess } from "../platform.js";
+
+/** The address of the documentation. Messages that name a page, and the README's links, start with it. */
+export const DOCS = "https://github.com/sluice-js/sluice/blob/main/docs";
 
 const CODES = [
   "SLUICE_COUNTED_TWICE",

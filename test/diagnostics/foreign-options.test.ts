@@ -7,7 +7,7 @@ import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { DOCS } from "../../src/warnings/docs.js";
+import { DOCS } from "../../src/warnings/warnings.js";
 import { replacementOf } from "../../src/diagnostics/moving/foreign-options.js";
 
 const UNREAD = "A refusal is not thrown: look at `(await limiter.consume(key)).allowed`, or write `granted(await limiter.consume(key))`.";

@@ -1,5 +1,5 @@
 // Reads the documentation: fences with the mark above them, the examples in docstrings, links and headings.
-import { DOCS } from "../../src/warnings/docs.js";
+import { DOCS } from "../../src/warnings/warnings.js";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -6,7 +6,7 @@ import { createGate } from "sluice/http";
 import { leased } from "sluice/lease";
 import { consumeRecords, guard, type Records } from "sluice/store";
 import { ManualClock } from "sluice/testing";
-import { shareOf } from "../../src/guard/local-share.js";
+import { shareOf } from "../../src/guard/fallback.js";
 import { createHeaderWriter } from "../../src/http/headers/writer.js";
 import { readings } from "../../src/core/decision.js";
 

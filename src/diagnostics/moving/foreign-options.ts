@@ -1,6 +1,4 @@
-import { DOCS } from "../../warnings/docs.js";
-import { JOB_OPTIONS } from "./job-options.js";
-import { BLOCK_TEXT, NONE_TEXT, POLICY_TEXT, type Replacement } from "./replacement.js";
+import { DOCS } from "../../warnings/warnings.js";
 
 const EXPRESS = "express-rate-limit";
 export const FLEXIBLE = "rate-limiter-flexible";
@@ -8,6 +6,64 @@ const FASTIFY = "@fastify/rate-limit";
 const HONO = "hono-rate-limiter";
 const NEST = "@nestjs/throttler";
 const SLOW = "express-slow-down";
+const BOTTLENECK = "bottleneck";
+const QUEUE = "p-queue";
+const UPSTASH = "@upstash/ratelimit";
+
+/**
+ * Options of other packages, and the replacement in sluice. `gate` options belong to a middleware, the others to a
+ * policy or limiter.
+ */
+export interface Replacement {
+  /** The packages that have these options. */
+  readonly of: readonly string[];
+  /** The options, separated by spaces. */
+  readonly names: string;
+  readonly here: string;
+  readonly gate?: boolean;
+}
+
+const NONE_TEXT = "there is no such option";
+export const POLICY_TEXT =
+  "`policy: { name: \"limit-1\", refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 " +
+  "every 15 minutes";
+const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
+
+// Stands for a text with the numbers of the caller.
+export const JOBS_TEXT = "a limiter of jobs";
+const UPSTASH_TEXT =
+  '`policy: { name: "limit-1", refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")`, and ' +
+  '`{ capacity: 20, refill: { tokens: 5, everyMs: 10_000 } }` is `tokenBucket(5, "10 s", 20)`';
+
+/** The options of job queues, and of @upstash/ratelimit. */
+const JOB_OPTIONS: readonly Replacement[] = [
+  {
+    of: [BOTTLENECK],
+    names: "maxConcurrent minTime reservoir reservoirRefreshInterval reservoirRefreshAmount reservoirIncreaseInterval " +
+      "reservoirIncreaseAmount reservoirIncreaseMaximum",
+    here: JOBS_TEXT,
+  },
+  { of: [QUEUE], names: "concurrency intervalCap interval", here: JOBS_TEXT },
+  { of: [BOTTLENECK], names: "highWater", here: "`maxWaiters` of `createWaiter`" },
+  { of: [BOTTLENECK], names: "strategy rejectOnDrop penalty", here: `${NONE_TEXT}; a full waiter refuses` },
+  { of: [BOTTLENECK], names: "weight", here: "`consume(key, cost)`" },
+  { of: [BOTTLENECK], names: "priority", here: `${NONE_TEXT}; a waiter serves in order of arrival` },
+  { of: [BOTTLENECK], names: "expiration", here: "`longestMs` of `whenDone`" },
+  { of: [QUEUE], names: "timeout throwOnTimeout", here: "`maxWaitMs` of `createWaiter`, and an `AbortSignal` for the work" },
+  {
+    of: [BOTTLENECK], names: "datastore clearDatastore clientOptions connection Redis heartbeatInterval trackDoneStatus",
+    here: "`store: new RedisStore(client)`, from sluice/redis",
+  },
+  { of: [BOTTLENECK], names: "id", here: "a `name` in the policy" },
+  { of: [QUEUE], names: "autoStart queueClass carryoverConcurrencyCount carryoverIntervalCount strict", here: NONE_TEXT },
+  { of: [UPSTASH], names: "limiter", here: UPSTASH_TEXT },
+  { of: [UPSTASH], names: "prefix", here: "`prefix` of RedisStore" },
+  { of: [UPSTASH], names: "analytics", here: "`observe: createObserver((event) => …)`" },
+  { of: [UPSTASH], names: "ephemeralCache", here: "`denyCacheMs` of RedisStore, on by default" },
+  { of: [UPSTASH], names: "enableProtection denyListThreshold", here: BLOCK_TEXT },
+  { of: [UPSTASH], names: "dynamicLimits", here: "`consume(key, { policy })`, or `policy: (request) => …` of a middleware" },
+  { of: [UPSTASH], names: "tokens window", here: POLICY_TEXT },
+];
 
 /** The guide for each package. */
 export const GUIDES: Readonly<Record<string, string>> = {
@@ -17,9 +73,9 @@ export const GUIDES: Readonly<Record<string, string>> = {
   [HONO]: `${DOCS}/moving/from-hono-rate-limiter.md`,
   [NEST]: `${DOCS}/moving/from-nestjs-throttler.md`,
   [SLOW]: `${DOCS}/moving/from-express-slow-down.md`,
-  bottleneck: `${DOCS}/moving/README.md#job-queues`,
-  "p-queue": `${DOCS}/moving/README.md#job-queues`,
-  "@upstash/ratelimit": `${DOCS}/moving/README.md#upstashratelimit`,
+  [BOTTLENECK]: `${DOCS}/moving/README.md#job-queues`,
+  [QUEUE]: `${DOCS}/moving/README.md#job-queues`,
+  [UPSTASH]: `${DOCS}/moving/README.md#upstashratelimit`,
 };
 
 const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";

@@ -1,9 +1,5 @@
-import { FLEXIBLE, FOREIGN, GUIDES } from "./foreign-options.js";
-import { JOBS_TEXT } from "./job-options.js";
-import { jobsText } from "./jobs.js";
-import { msOf, refillText, written } from "./numbers.js";
+import { FLEXIBLE, FOREIGN, GUIDES, JOBS_TEXT, POLICY_TEXT, type Replacement } from "./foreign-options.js";
 import { NAME, newPolicyName } from "./policy-name.js";
-import { POLICY_TEXT, type Replacement } from "./replacement.js";
 
 /** The package that an adapter most likely replaces. */
 const REPLACED: Readonly<Record<string, string>> = {
@@ -81,3 +77,84 @@ function policyText(given: OldOptions, origin: string): string {
 }
 
 const joined = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+
+/** The options of bottleneck and p-queue that have numbers. */
+interface JobOptions {
+  readonly maxConcurrent?: unknown;
+  readonly minTime?: unknown;
+  readonly reservoir?: unknown;
+  readonly reservoirRefreshInterval?: unknown;
+  readonly reservoirRefreshAmount?: unknown;
+  readonly reservoirIncreaseInterval?: unknown;
+  readonly reservoirIncreaseAmount?: unknown;
+  readonly reservoirIncreaseMaximum?: unknown;
+  readonly concurrency?: unknown;
+  readonly interval?: unknown;
+  readonly intervalCap?: unknown;
+}
+
+const EXAMPLE: JobOptions = { concurrency: 5, interval: 1_000, intervalCap: 10 };
+
+/** What to write for a queue of jobs, in the caller's numbers. */
+function jobsText(given: JobOptions): string {
+  const own = limitsOf(given);
+  const limits = own.length > 0 ? own : limitsOf(EXAMPLE);
+  const [only] = limits;
+  const policy =
+    only !== undefined && limits.length === 1
+      ? `{ name: "${NAME}", ${only[1]} }`
+      : `{ name: "${NAME}", limits: [${limits.map(([name, text]) => `{ name: "${name}", ${text} }`).join(", ")}] }`;
+  return `\`createWaiter(createLimiter({ policy: ${policy} }))\`, and \`run(waiter, key, work)\` for each job`;
+}
+
+function limitsOf(given: JobOptions): ReadonlyArray<readonly [name: string, text: string]> {
+  const { maxConcurrent, minTime, reservoir, concurrency, interval, intervalCap } = given;
+  const places = written(maxConcurrent ?? concurrency, "n");
+  const pause = written(minTime, "ms");
+  const refresh = bucketText(
+    given.reservoirIncreaseMaximum ?? reservoir ?? given.reservoirRefreshAmount,
+    given.reservoirRefreshAmount ?? given.reservoirIncreaseAmount ?? reservoir,
+    given.reservoirRefreshInterval ?? given.reservoirIncreaseInterval,
+  );
+  const interim = bucketText(intervalCap, intervalCap, interval);
+  return [
+    ...(places === undefined ? [] : [["parallel", `capacity: ${places}, returns: whenDone()`] as const]),
+    ...(pause === undefined ? [] : [["pause", `refill: { tokens: 1, everyMs: ${pause} }`] as const]),
+    ...[refresh, interim].flatMap((text) => (text === undefined ? [] : [["rate", text] as const])),
+  ];
+}
+
+function bucketText(capacity: unknown, tokens: unknown, everyMs: unknown): string | undefined {
+  const [most, each, ms] = [written(capacity, "n"), written(tokens, "n"), written(everyMs, "ms")];
+  if (most === undefined || each === undefined || ms === undefined) return undefined;
+  return `${most === each ? "" : `capacity: ${most}, `}refill: ${refillText(each, ms)}`;
+}
+
+/** A number as it is written in code, such as 900_000. A function's number has the name `variable`. */
+function written(number: unknown, variable: string): string | undefined {
+  if (typeof number === "function") return variable;
+  return Number.isSafeInteger(number) && (number as number) > 0 ? String(number).replace(/\B(?=(?:\d{3})+$)/g, "_") : undefined;
+}
+
+// @upstash/ratelimit has milliseconds, too.
+const PER: ReadonlyArray<readonly [ms: number, name: string, unit: RegExp]> = [
+  [1, "perMs", /^ms$/], [1_000, "perSecond", /^s(?:ec(?:ond)?)?s?$/], [60_000, "perMinute", /^m(?:in(?:ute)?)?s?$/],
+  [3_600_000, "perHour", /^h(?:(?:ou)?r)?s?$/], [86_400_000, "perDay", /^d(?:ay)?s?$/],
+];
+
+/** The refill of so many tokens, as it is written in code. */
+function refillText(tokens: string, everyMs: string): string {
+  const per = PER.find(([ms]) => ms > 1 && written(ms, "") === everyMs);
+  return per === undefined ? `{ tokens: ${tokens}, everyMs: ${everyMs} }` : `${per[1]}(${tokens})`;
+}
+
+/**
+ * Milliseconds of a window as @fastify/rate-limit and @upstash/ratelimit take it: a number, or a text such as "15
+ * minutes".
+ */
+function msOf(window: unknown): unknown {
+  if (typeof window !== "string") return window;
+  const [, number, unit = ""] = /^(\d+) ?(\w+)$/.exec(window.toLowerCase()) ?? [];
+  const ms = PER.find(([, , units]) => units.test(unit))?.[0];
+  return ms === undefined ? window : Number(number) * ms;
+}

@@ -3,9 +3,7 @@ import { processWide } from "../../platform.js";
 import { isQuiet, warnOnce } from "../../warnings/warnings.js";
 import type { Store } from "../../port/store.js";
 import { checkPolicyName } from "../policy-names.js";
-import { checkTwoStores } from "./apart.js";
 import { FIRST_CHECKED, isCheckedTurn } from "./sampling.js";
-import { checkUnnamed } from "./unnamed.js";
 
 // The most policy names under which requests are remembered.
 const MOST_NAMES = 1_000;
@@ -89,4 +87,48 @@ function ledgerOf(store: object): Ledger {
   const ledger = ledgers.get(store) ?? { counted: 0, keys: new Map<string, WeakMap<object, Key>>() };
   ledgers.set(store, ledger);
   return ledger;
+}
+
+/** What counted a request under a policy's name. */
+interface CountedApart {
+  readonly store: object;
+  readonly key: Key;
+}
+
+/**
+ * Warns when two memory stores count a request for one key under one policy name: each gate has a store of its own, so
+ * the second one limits nothing.
+ */
+function checkTwoStores(store: Store, request: unknown, key: Key, policy: string): void {
+  // Policies without a name have their own warning.
+  if (!store.sync || store.guard !== undefined || policy === "default" || isQuiet("SLUICE_COUNTED_TWICE")) return;
+  if (typeof request !== "object" || request === null) return;
+  const all = processWide("apart", () => new WeakMap<object, Map<string, CountedApart>>());
+  const byName = all.get(request) ?? new Map<string, CountedApart>();
+  const other = byName.get(policy);
+  all.set(request, byName.set(policy, { store, key }));
+  if (other === undefined || other.store === store || encodeKey(other.key) !== encodeKey(key)) return;
+  warnOnce(
+    "SLUICE_COUNTED_TWICE",
+    `A request was counted twice for one key under policy "${policy}", in two memory stores: two rate limits see it. ` +
+    "Keep one of them, or give their policies different names",
+  );
+}
+
+/**
+ * Warns when policies without a name limit one request, on two stores or for two keys: their header fields, problem
+ * documents and metrics cannot be told apart.
+ */
+function checkUnnamed(store: object, request: unknown, key: Key, policy: string): void {
+  if (policy !== "default" || typeof request !== "object" || request === null || isQuiet("SLUICE_UNNAMED_POLICIES")) return;
+  const charges = processWide("unnamed", () => new WeakMap<object, { readonly store: object; readonly key: Key }>());
+  const other = charges.get(request);
+  charges.set(request, { store, key });
+  // One key of one store is one limit that is charged twice, which has its own warning.
+  if (other === undefined || (other.store === store && encodeKey(other.key) === encodeKey(key))) return;
+  warnOnce(
+    "SLUICE_UNNAMED_POLICIES",
+    'Two policies without a name limit one request, so both appear as "default" in its header fields: give each a ' +
+    '`name`, such as "api" and "login"',
+  );
 }

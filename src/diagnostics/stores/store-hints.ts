@@ -1,7 +1,6 @@
 import { monotonicClock } from "../../core/clock.js";
-import { lineOf } from "../../warnings/line-of.js";
-import { warnOnce } from "../../warnings/warnings.js";
-import { createSetupCheck } from "./store-failure.js";
+import { lineOf, withCauses } from "../../warnings/line-of.js";
+import { warn, warnOnce, type WarningCode } from "../../warnings/warnings.js";
 
 // One late answer, or the answers of one pause of the server, say nothing about the timeout.
 const MANY_LATE = 5;
@@ -78,4 +77,122 @@ function isBug(error: unknown): boolean {
   const { name, message, cause } = Object(error) as Partial<Error>;
   if (name === "TypeError") return cause === undefined && !/fetch|network|sending request|load failed/i.test(String(message));
   return name === "RangeError" || name === "ReferenceError";
+}
+
+interface FailedSetup {
+  /** Whether an error, or the error behind it, comes from this setting. */
+  readonly is: (message: string, error: FailureMembers) => boolean;
+  readonly code?: WarningCode;
+  /** What is wrong, and the cure. */
+  readonly text: string;
+}
+
+interface FailureMembers {
+  readonly message?: unknown;
+  readonly code?: unknown;
+  readonly stack?: unknown;
+}
+
+const says = (pattern: RegExp): FailedSetup["is"] => (message) => pattern.test(message);
+const withState = (...states: readonly string[]): FailedSetup["is"] => (_, { code }) => states.includes(String(code));
+
+/**
+ * Failures that no answer ends: a setting is wrong. Tests bring them about on real servers, and carry out the cures.
+ */
+const FAILED_SETUPS: readonly FailedSetup[] = [
+  {
+    // The client of node-redis throws the first, its cluster of version 5 and its sentinel the second.
+    is: (message, { stack }) => message === "The client is closed" ||
+      (/(?:['.](?:master|replicas)'|'isReady')\)$/.test(message) && /@redis[\\/]client/.test(String(stack))),
+    code: "SLUICE_REDIS_CONNECT",
+    text: "has a client that is not connected: write `await client.connect()` before the first request, and close the " +
+      "client after the last",
+  },
+  {
+    is: withState("42883", "42P01"), // undefined_function, undefined_table
+    code: "SLUICE_POSTGRES_MIGRATE",
+    text: "has no table or function in Postgres, so each call fails: run `migrate()` or the SQL of `postgresSchema` once",
+  },
+  {
+    is: says(/^(?:MOVED|ASK) \d|^CROSSSLOT /),
+    text: "reaches one node of a cluster. Pass a cluster client, such as `new Cluster(nodes)` of ioredis or " +
+      "`createCluster` of node-redis; where a proxy stands before the cluster, set `cluster: true` of the store",
+  },
+  {
+    is: says(/^READONLY /),
+    text: "reaches a replica, which takes no writes. Connect to the primary; for a failover set `reconnectOnError` of " +
+      "ioredis, or use `createSentinel` or `createCluster` of node-redis",
+  },
+  {
+    is: says(/^NOAUTH |^ERR operation not permitted|unauthenticated (?:multi)?bulk length/),
+    text: "has no password. Set `password` of the client",
+  },
+  {
+    is: says(/^WRONGPASS |^ERR invalid password|^Unauthorized/),
+    text: "has a wrong user or password. Correct `username` and `password` of the client, or its token",
+  },
+  {
+    is: says(/^NOPERM /),
+    text: "has a user without the rights that it needs. Add the rights of the table in the guide to Redis: " +
+      "`ACL SETUSER ... ~sluice:* +evalsha +eval +get +set +setrange +del +time`",
+  },
+  {
+    is: says(/unknown command ['`"]?eval|command is not allowed|EVALSHA.*not (?:supported|allowed)/i),
+    text: "has a server that runs no scripts. Allow EVAL and EVALSHA: no `rename-command`, and no proxy that refuses them",
+  },
+  {
+    is: says(/Unknown Redis command called from|Write commands not allowed after non deterministic/i),
+    text: "has a server that is too old for the script. Use Redis 6.2 or newer, or Valkey",
+  },
+  { is: says(/^DENIED /), text: "has a server in protected mode. Set a password and `bind` of the server" },
+  { is: says(/^OOM /), text: "has a server whose memory is full. Raise `maxmemory`, or set `maxmemory-policy volatile-ttl`" },
+  {
+    is: withState("28P01", "28000"), // invalid_password, invalid_authorization_specification
+    text: "has a user or password that Postgres refuses. Correct both in the pool, and the user's line in pg_hba.conf",
+  },
+  { is: says(/^SASL: .*password must be/), text: "has no password. Set `password` of the pool" },
+  { is: withState("3D000"), text: "has a database that does not exist. Correct `database` of the pool, or create it" },
+  { is: withState("3F000"), text: "has a schema that does not exist. Create it, or correct `table` of the store" },
+  { is: withState("25006"), text: "reaches a Postgres that takes no writes, such as a replica. Connect to the primary" },
+  {
+    is: withState("42501"), // insufficient_privilege
+    text: "has a user without the rights that it needs. GRANT SELECT, INSERT, UPDATE, DELETE on its table to that user",
+  },
+  {
+    is: says(/unsupported startup parameter/),
+    text: "goes through a pooler that refuses a setting of the connection. Set `statement_timeout` in the database " +
+      "instead: ALTER ROLE app SET statement_timeout = '500ms'",
+  },
+  {
+    is: says(/^The client of `pg` is not connected/),
+    text: "has a client that is not connected. Write `await client.connect()` before the first request, or pass a pool",
+  },
+];
+
+/**
+ * Makes a check of one store's failures. It warns when a setting is wrong, once for each, and returns whether it is
+ * one. Such a failure is no outage: the store never answers by itself. `nameOf` returns the store's name in a warning.
+ */
+function createSetupCheck(nameOf: () => string): (error: unknown) => boolean {
+  const told = new Set<FailedSetup>();
+  return (error) => {
+    const setup = setupOf(error);
+    if (setup === undefined || told.has(setup)) return setup !== undefined;
+    told.add(setup);
+    const { code, text } = setup;
+    if (code === undefined) warn("SLUICE_STORE_SETUP", `${nameOf()} ${text}. The store said: ${lineOf(error)}.`);
+    else warnOnce(code, `${nameOf()} ${text}`);
+    return true;
+  };
+}
+
+function setupOf(error: unknown): FailedSetup | undefined {
+  for (const each of withCauses(error)) {
+    const members = Object(each) as FailureMembers;
+    // Upstash's client puts its own words before the server's.
+    const message = String(members.message).replace(/^Command (?:\d+ \[ \w+ \] )?failed: /, "");
+    const setup = FAILED_SETUPS.find(({ is }) => is(message, members));
+    if (setup !== undefined) return setup;
+  }
+  return undefined;
 }

@@ -1,9 +1,9 @@
-import { checkOptions, expected, show } from "../../core/check.js";
+import { checkNames, checkOptions, expected, show } from "../../core/check.js";
 import type { Store } from "../../port/store.js";
 import { noteClientTimeout } from "./client-timeout.js";
 import { checkPostgresClient } from "./postgres-client.js";
 import { checkRedisClient } from "./redis-client.js";
-import { cureForStore } from "./store-cure.js";
+import type { GuardOptions } from "../../port/guard-options.js";
 
 /** Throws a TypeError for a store that a limiter cannot use. */
 export function checkStore(store: Store): void {
@@ -48,4 +48,65 @@ function checkFlags(flags: UncheckedFlags): void {
   for (const [name, value] of Object.entries(flags)) {
     if (value !== undefined && typeof value !== "boolean") throw new TypeError(expected(name, "true or false", value));
   }
+}
+
+/** Members by which values are known that are often passed in place of a store. */
+interface NearStore {
+  readonly then?: unknown;
+  readonly eval?: unknown;
+  readonly sendCommand?: unknown;
+  readonly query?: unknown;
+  readonly unsafe?: unknown;
+  readonly transaction?: unknown;
+  readonly client?: unknown;
+  readonly href?: unknown;
+  readonly prototype?: { readonly consume?: unknown };
+}
+
+const REDIS = "write `new RedisStore(client)`, from sluice/redis";
+const POSTGRES = "write `new PostgresStore(pool)`, from sluice/postgres";
+const MEMORY = "leave `store` out for this process's memory, or write `new MemoryStore()`";
+
+/** Says which store to make of what was passed in place of one. It is the rest of a sentence. */
+function cureForStore(store: unknown): string {
+  const text = typeof store === "string" ? store : (Object(store) as NearStore).href;
+  if (typeof text === "string") return `. ${cureForText(text)}`;
+  const of = Object(store) as NearStore;
+  if (typeof of.then === "function") return ". Write `await` before it";
+  if (typeof of.prototype?.consume === "function") return ". Make one with `new`, such as `new MemoryStore()`";
+  if (typeof of.unsafe === "function") {
+    return ". Of postgres.js, write `new PostgresStore((text, values) => sql.unsafe(text, values))`, from sluice/postgres";
+  }
+  if (typeof of.query === "function") return `. Of a pool of pg, ${POSTGRES}`;
+  if (typeof of.transaction === "function") return ". Of a database, use `sqlStore`, from sluice/store";
+  if (typeof of.eval === "function" || typeof of.sendCommand === "function") return `. Of a client of Redis, ${REDIS}`;
+  if (Object(of.client) === of.client) return `. Of options with a client, ${REDIS}`;
+  return `. For memory, ${MEMORY}; for a client of Redis, ${REDIS}`;
+}
+
+function cureForText(text: string): string {
+  if (text.startsWith("postgres")) return "Write `new PostgresStore(new Pool({ connectionString: url }))`, from sluice/postgres";
+  if (/^(?:redis|valkey|unix)/.test(text)) {
+    return "Write `new RedisStore(new Redis(url))`, from sluice/redis, with a client of ioredis";
+  }
+  return text === "memory" ? `For memory, ${MEMORY}` : `For a client of Redis, ${REDIS}`;
+}
+
+/** Throws a TypeError for an unknown option of a guard. */
+export function checkGuardSetup(options: GuardOptions, names: readonly string[]): void {
+  const { breaker } = checkOptions(options, names);
+  if (breaker !== undefined && breaker !== false) {
+    const what = "false, or an object with `failures` or `probeEveryMs`";
+    if (typeof breaker !== "object" || breaker === null) throw new TypeError(expected("breaker", what, breaker));
+    checkNames(breaker, ["failures", "probeEveryMs"]);
+  }
+}
+
+/** Throws a TypeError when a synchronous store got `timeoutMs`: a call that answers at once cannot be interrupted. */
+export function checkNoTimeout(timeoutMs: unknown): void {
+  if (timeoutMs === undefined) return;
+  throw new TypeError(
+    `${expected("timeoutMs", "left out for a synchronous store", timeoutMs)}. ` +
+      "Nothing can interrupt its calls: set a timeout of the database, such as `busy_timeout` of SQLite",
+  );
 }
