@@ -2,7 +2,7 @@ import { ownMembers } from "../core/check.js";
 import { throwIfAborted } from "./fetch/abort.js";
 import type { RateLimitedError } from "./fetch/error.js";
 import type { ClientTime, Timing } from "./fetch/options.js";
-import { timing } from "./fetch/settings/time.js";
+import { timing } from "./fetch/settings.js";
 
 /** The options of `countdown`. */
 export interface CountdownOptions {

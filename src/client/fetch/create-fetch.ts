@@ -5,9 +5,9 @@ import { parseCall } from "./call.js";
 import { RateLimitedError } from "./error.js";
 import { createMerger } from "./merge.js";
 import type { ClientFetch, ClientOptions } from "./options.js";
-import { createRetryBudget } from "./retry-budget.js";
+import { createRetryBudget } from "./retry.js";
 import { sendWithRetries } from "./send.js";
-import { parseSettings } from "./settings/settings.js";
+import { parseSettings } from "./settings.js";
 
 /**
  * Creates a `fetch` that obeys a 429. It waits as long as the server says, and retries. When a retry makes no sense, it

@@ -1,7 +1,6 @@
 import { expected } from "../../core/check.js";
 import { parseRefusal, type RefusalBody } from "../reading/refusal-body.js";
-import { isConcurrent } from "../reading/rate-limit-items.js";
-import { readWait } from "../reading/wait.js";
+import { isConcurrent, readWait } from "../reading/wait.js";
 import type { RefusalHook } from "../reading/vendor.js";
 import type { ClientCall } from "./call.js";
 import type { TrafficResponse, WaitReason } from "./options.js";

@@ -5,8 +5,7 @@ import type { RateLimitedFacts } from "./error.js";
 import type { CallResult } from "./merge.js";
 import type { TrafficCall, WaitInfo } from "./options.js";
 import { parseReply, type Reply } from "./reply.js";
-import { decideRetry, type RateLimitReason } from "./retry.js";
-import type { RetryBudget } from "./retry-budget.js";
+import { decideRetry, type RateLimitReason, type RetryBudget } from "./retry.js";
 
 /**
  * Sends a call and retries it as {@link decideRetry} says, until `signal` aborts. Rejects as the wrapped `fetch` does.

@@ -1,7 +1,6 @@
 import { headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import { countersIn, isCached } from "./counters.js";
+import { countersIn, isCached, parseReset } from "./counters.js";
 import type { LimitsParser, RateLimit } from "./rate-limit.js";
-import { parseReset } from "./reset.js";
 import { parseDictionary, parseList, type ItemValue, type Member } from "./structured-field.js";
 
 /** The limits of one family of fields. None when the family is absent or malformed. */

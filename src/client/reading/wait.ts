@@ -1,7 +1,6 @@
 import { decimal, headerOf, parseRetryAfter, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import { countersIn, isCached, longest } from "./counters.js";
+import { countersIn, isCached, longest, parseReset } from "./counters.js";
 import type { LimitsParser, RateLimit } from "./rate-limit.js";
-import { rateLimitWait } from "./rate-limit-items.js";
 
 /** The wait that a response asks for, and the header field that stated it. */
 export interface Wait {
@@ -114,4 +113,31 @@ function membersAt(body: unknown, path: string): unknown[] {
 function secondsToMs(value: unknown): number | null {
   // As JSON, because `String` calls a `toString` that the server may have sent.
   return decimal(JSON.stringify(value).replace(/^"|s?"$/g, ""), 3);
+}
+
+// Only what a refusal needs of `RateLimit` and `RateLimit-Policy`. The whole parser is larger, and one mistake makes a
+// field malformed for it: here a malformed item states nothing, and the others count.
+
+/** The wait of a `RateLimit` field: the longest of the items with nothing left. Null when none of them states it. */
+function rateLimitWait(text: string, sent: number): number | null {
+  // Draft 07 states one limit in several members.
+  const waits = namedItems(text.includes("remaining=") ? text.replaceAll(",", ";") : text).map(
+    // Its successor has other names for `r` and `t`.
+    ({ a = "", r = a, remaining = r, w = "", t = w, reset = t }) =>
+      decimal(remaining, 0) === 0 ? parseReset(reset, sent) : null,
+  );
+  return longest(waits);
+}
+
+/** Whether a limit of requests in flight refuses: it has nothing left, or less than the cost and a wait. */
+export function isConcurrent(headers: HeaderSource): boolean {
+  const nameOf = (item: Record<string, string>): unknown => Object.keys(item)[0];
+  const refusing = namedItems(headerOf(headers, "ratelimit")).filter(({ r, t }) => r === "0" || t).map(nameOf);
+  const policies = namedItems(headerOf(headers, "ratelimit-policy"));
+  return policies.some((policy) => policy["qu"] === '"concurrent-requests"' && refusing.includes(nameOf(policy)));
+}
+
+// A name with a comma or semicolon is cut, which leaves the parameters behind it as they are.
+function namedItems(text: string): Record<string, string>[] {
+  return text.split(",").map((item) => Object.fromEntries(item.trim().split(/\s*;\s*/).map((part) => part.split("="))));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRetryBudget } from "../../../src/client/fetch/retry-budget.js";
+import { createRetryBudget } from "../../../src/client/fetch/retry.js";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
 
 const A = "https://a.example";

@@ -6,7 +6,7 @@ import { definePolicy, perSecond } from "sluice";
 import { anyCharacter } from "../../helpers/arbitraries.js";
 import type { RateLimit } from "../../../src/client/reading/rate-limit.js";
 import { parseRateLimit } from "../../../src/client/reading/rate-limit-fields.js";
-import { parseReset } from "../../../src/client/reading/reset.js";
+import { parseReset } from "../../../src/client/reading/counters.js";
 import { parseDictionary, parseList } from "../../../src/client/reading/structured-field.js";
 import { parseWait } from "../../../src/client/reading/wait.js";
 import { parseHttpDate } from "../../../src/http/retry-after/http-date.js";

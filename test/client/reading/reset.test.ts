@@ -1,6 +1,6 @@
 /** Checklist item 60 of the HTTP contract: the fields that say when a limit resets. The vectors hold the single cases. */
 import { expect, test } from "vitest";
-import { parseReset } from "../../../src/client/reading/reset.js";
+import { parseReset } from "../../../src/client/reading/counters.js";
 
 const NOW = Date.UTC(2026, 7, 15, 12);
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { parseRateLimit, parseWait, type RateLimit } from "sluice/client";
 import { parseVendorLimits } from "sluice/client";
 import { anyCharacter } from "../../helpers/arbitraries.js";
-import { parseVendorReset } from "../../../src/client/vendors/vendor-reset.js";
+import { parseVendorReset } from "../../../src/client/vendors/vendor-limits.js";
 
 const NOW = Date.UTC(2026, 7, 15, 12);
 const SECONDS = NOW / 1_000;
