@@ -1,8 +1,29 @@
 import type { Readable, Writable } from "node:stream";
+import { inspect } from "node:util";
 
 /** What a command reads and writes: those of the process, or those of a test. */
 export interface CommandIo {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean };
+}
+
+/** A mistake in the arguments of a command: its message is printed without a stack, and the exit code is 2. */
+export class Misuse extends Error {
+  override readonly name = "Misuse";
+}
+
+/** What the command needs did not answer: the message is printed without a stack, and the exit code is 1. */
+export class StoreFailure extends Error {
+  override readonly name = "StoreFailure";
+}
+
+/** The message of an error. A user's module may throw anything, also `undefined`. */
+export function thrownText(error: unknown): string {
+  try {
+    const { message } = Object(error) as { readonly message?: unknown };
+    return typeof message === "string" ? message : inspect(error);
+  } catch {
+    return "it threw a value that cannot be read"; // a proxy, or a getter that throws
+  }
 }

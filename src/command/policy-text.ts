@@ -1,5 +1,5 @@
 import { definePolicy, type Policy } from "../core/policy.js";
-import { Misuse } from "./misuse.js";
+import { Misuse } from "./io.js";
 
 const TIME_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 const TEXT = /^(?:(\d[\d_]*)\s*,\s*)?(\d[\d_]*)\s*\/\s*(\d*)\s*(ms|s|min|h|d)$/;

@@ -1,6 +1,4 @@
-import { StoreFailure } from "./failure.js";
-import type { CommandIo } from "./io.js";
-import { Misuse } from "./misuse.js";
+import { Misuse, StoreFailure, type CommandIo } from "./io.js";
 import { operate, OPERATE_HELP } from "./operate/operate.js";
 import { simulate, SIMULATE_HELP } from "./simulate/simulate.js";
 

@@ -1,4 +1,4 @@
-import { Misuse } from "../misuse.js";
+import { Misuse } from "../io.js";
 import { addressFieldOf } from "./address-field.js";
 import { costField, entryOf, numberOfText, type LogFields, type ReadEntry } from "./entry.js";
 import { instantOf } from "./instant.js";

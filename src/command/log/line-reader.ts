@@ -1,4 +1,4 @@
-import type { Misuse } from "../misuse.js";
+import type { Misuse } from "../io.js";
 import { addressFieldOf, AddressFinder } from "./address-field.js";
 import { commonReader, isCommon } from "./common.js";
 import { leadingTime, logfmtOf, withoutPrefixes } from "./envelopes.js";

@@ -2,8 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { thrownText } from "../failure.js";
-import { Misuse } from "../misuse.js";
+import { Misuse, thrownText } from "../io.js";
 import { LONGEST_LINE } from "./line-reader.js";
 
 /** Tells how much was read: a number from 0 to 1, or undefined where the end is unknown. */

@@ -1,6 +1,5 @@
 import { definePolicy, isPolicy, type Policy, type PolicyOptions } from "../../core/policy.js";
-import { thrownText } from "../failure.js";
-import { Misuse } from "../misuse.js";
+import { Misuse, thrownText } from "../io.js";
 import { readExport, type ModuleExports } from "./import-module.js";
 
 /** A policy that a module exports. */

@@ -2,7 +2,7 @@ import type { Cost } from "../../core/cost.js";
 import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { isPolicy, type Policy } from "../../core/policy.js";
-import { Misuse } from "../misuse.js";
+import { Misuse } from "../io.js";
 import { nearestFirst } from "../log/names.js";
 import { readExport, readModule, type ModuleExports } from "../module/import-module.js";
 import { policiesOfModule, type ModulePolicy } from "../module/policies-of-module.js";

@@ -1,6 +1,6 @@
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { Misuse } from "../misuse.js";
+import { Misuse } from "../io.js";
 
 /** Where a log has the costs of a request. */
 export interface CostFields {

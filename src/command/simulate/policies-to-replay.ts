@@ -1,5 +1,5 @@
 import { makePolicy, type Policy } from "../../core/policy.js";
-import { Misuse } from "../misuse.js";
+import { Misuse } from "../io.js";
 import { readModule } from "../module/import-module.js";
 import { policiesAndOptionsOfModule } from "../module/policies-of-module.js";
 

@@ -6,7 +6,7 @@ import { InOrder } from "../log/in-order.js";
 import { LineReader, SeenLines } from "../log/line-reader.js";
 import { openLog, type LogFile, type TellProgress } from "../log/lines.js";
 import { mergeByTime, type OrderedSource } from "../log/merge.js";
-import { Misuse } from "../misuse.js";
+import { Misuse } from "../io.js";
 import { nearestFirst } from "../log/names.js";
 import { counted, flatText, printable } from "../text.js";
 import { linesOfUnreadable, UnreadableCounts, type UnreadableLines } from "./unreadable.js";

@@ -1,9 +1,7 @@
 import { stat, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs, type ParseArgsConfig } from "node:util";
-import type { CommandIo } from "../io.js";
-import { StoreFailure, thrownText } from "../failure.js";
-import { Misuse } from "../misuse.js";
+import { Misuse, StoreFailure, thrownText, type CommandIo } from "../io.js";
 import { addressFieldOf } from "../log/address-field.js";
 import { FORMAT_NAMES } from "../log/format/named-formats.js";
 import { ANY_FORMAT, readFormat } from "../log/format/read-format.js";

@@ -1,4 +1,4 @@
-import { Misuse } from "../../misuse.js";
+import { Misuse } from "../../io.js";
 import { addressFieldOf } from "../address-field.js";
 import { costField, type LogFields } from "../entry.js";
 import type { MemberNames } from "../json-lines.js";
