@@ -4,7 +4,7 @@ import { guard } from "sluice/store";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
-import { shareOf } from "../../src/guard/local-share.js";
+import { shareOf } from "../../src/guard/fallback.js";
 import { limits, type RateNumbers } from "../helpers/arbitraries.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
 import { expectWarnings } from "../setup/warnings.js";
