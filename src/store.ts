@@ -22,7 +22,7 @@ export {
 export { type PendingConsume, type StartConsume } from "./guard/call.js";
 export { guard, type GuardedClient } from "./guard/guard.js";
 export { bucketName } from "./stores/shared/bucket-name.js";
-export { portableKey } from "./stores/shared/portable-key.js";
+export { portableKey } from "./stores/shared/bucket-name.js";
 export { consumeRecordsTogether, type RecordsCharge } from "./stores/shared/together.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
 export { casStore, type CasBackend, type CasStoreOptions, type Versioned } from "./stores/cas.js";

@@ -5,7 +5,7 @@ import { costAt, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { PARAMETERS } from "./schema-decide.js";
 import { tableNames } from "./table-names.js";
-import { portableKey } from "../shared/portable-key.js";
+import { portableKey } from "../shared/bucket-name.js";
 import { clockFault, datedOf, numbersOfRates, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 

@@ -1,6 +1,5 @@
 import { notDefined } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import { portableKey } from "./portable-key.js";
 import { sha256 } from "./sha256.js";
 
 // In UTF-16 code units. This number and the digest are frozen: with others, long keys would have other names, and so
@@ -49,4 +48,17 @@ export function nameOfShort(policy: Policy, short: string): string {
 
 function clearName(policy: Policy, key: string): string {
   return `${policy.name} ${portableKey(key)}`;
+}
+
+/**
+ * Converts an encoded key to text that every database keeps unchanged. Lone surrogates and NUL, which UTF-8 or SQL
+ * would change, become U+FFFD and four hexadecimal digits; so does U+FFFD itself. Different keys stay different.
+ */
+export function portableKey(encoded: string): string {
+  // Most keys are printable ASCII, and that test is cheaper than the search below.
+  return /[^ -~]/.test(encoded) ? escape(encoded) : encoded;
+}
+
+function escape(encoded: string): string {
+  return encoded.replace(/[\0\uFFFD\uD800-\uDFFF]/gu, (unit) => `\uFFFD${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
