@@ -2,8 +2,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fast
 import type { Gate } from "../../http/gate.js";
 import { asError } from "../../http/user-functions.js";
 import type { Verdict } from "../../http/verdict.js";
-import { applyToReply } from "./reply-fields.js";
-import { refuseOnReply } from "./reply.js";
+import { applyToReply, refuseOnReply } from "./reply.js";
 
 /** Decides about a request in a hook. Calls `next` for an allowed request, and with an error when the gate fails. */
 export function decideInHook(
