@@ -29,7 +29,7 @@ import { createVerdicts } from "./verdicts.js";
 export type Gate<Request, Rest extends readonly unknown[] = []> = (request: Request, rest?: Rest) => Verdict | Promise<Verdict>;
 
 /** What is known of a request when a function of the options answers later, and the promise of its answer. */
-interface Known {
+interface SettledFacts {
   readonly skips?: Promise<unknown>;
   readonly key?: unknown;
   readonly caller?: unknown;
@@ -38,10 +38,10 @@ interface Known {
 }
 
 /** What a request took, or the verdict on one that was not decided. */
-type Taken = GateCharge | GateCharges | Verdict;
+type TakeResult = GateCharge | GateCharges | Verdict;
 
 /** Charges a request to its caller. The policy is undefined for the limiter's own. */
-type Take<Request> = (request: Request, caller: unknown, cost: unknown, policy: unknown) => Taken | Promise<Taken>;
+type TakeStep<Request> = (request: Request, caller: unknown, cost: unknown, policy: unknown) => TakeResult | Promise<TakeResult>;
 
 const UNLIMITED_CURE = "Write `skip`, or `policy: () => unlimited`";
 const PLAN_CURE = "Return a policy for a plan that you do not know, too";
@@ -76,7 +76,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES);
   const watch = gateChecks ? gateChecks.createGateWatch(unidentified, first, reader) : undefined;
   const { onDecision, onUnidentified } = createVerdicts(options, reader, limiter, writer, watch);
-  const take: Take<Request> = requests === null ? takeOne(first, writer) : takeParts(requests, reader, limiter, writer);
+  const take: TakeStep<Request> = requests === null ? takeOne(first, writer) : takeParts(requests, reader, limiter, writer);
   if (policyOf === null || requests !== null) checkFixed(fixedCost, limiter, writer);
   const preflights = createPreflights(reader, first, requests);
   const callerBy = requests === null ? callerToCharge : requests.callersBy(callerToCharge);
@@ -108,7 +108,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   }
 
   // The twin takes the same steps, each with `await`. Those that were taken before the promise are in `known`.
-  async function decideLater(request: Request, rest: Rest | undefined, known: Known): Promise<Verdict> {
+  async function decideLater(request: Request, rest: Rest | undefined, known: SettledFacts): Promise<Verdict> {
     if (known.skips !== undefined && isSkip(await known.skips)) return SKIP;
     const caller = known.caller ?? who(await (known.key === NOT_ASKED ? keyOf(request, rest) : known.key));
     if (caller === unlimited) return SKIP;
@@ -138,7 +138,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
     return unidentified === "skip" || part.shadow(caller) ? unlimited : null;
   }
 
-  function onTaken(request: Request, taken: Taken): Verdict {
+  function onTaken(request: Request, taken: TakeResult): Verdict {
     return "outcome" in taken ? taken : onDecision(request, taken);
   }
 }
@@ -160,7 +160,7 @@ function isSkip(skipped: unknown): boolean {
 }
 
 /** Takes from a limiter of `createLimiter`. */
-function takeOne(limiter: Decider, { check, partitionOf }: HeaderWriter): Take<unknown> {
+function takeOne(limiter: Decider, { check, partitionOf }: HeaderWriter): TakeStep<unknown> {
   return (_request, key, cost, chosen) => {
     const caller = key as Key;
     const policy = chosen === undefined ? limiter.policy : checked(chosen);
@@ -189,7 +189,7 @@ function takeOne(limiter: Decider, { check, partitionOf }: HeaderWriter): Take<u
 /** Takes from a combination, or from a limiter that waits. */
 function takeParts<Request>(
   { take }: Requests, reader: RequestReader<Request>, limiter: GateLimiter, { check, partitionOf }: HeaderWriter,
-): Take<Request> {
+): TakeStep<Request> {
   return (request, key, cost, policy) =>
     thenOne(take(key, { cost, policy }, prepare, (leave) => reader.onDisconnect?.(request, leave)), (taken) => {
       if (taken === "unlimited") return SKIP;

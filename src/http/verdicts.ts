@@ -41,7 +41,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
       const { decision } = charge;
       const own = "parts" in charge ? fieldsOfParts(request, charge) : fieldsOfOne(request, charge);
       const { allowed } = decision;
-      const hold = allowed && mayHold(charge) ? holdOf(charge) : undefined;
+      const hold = allowed && holdsTokens(charge) ? holdOf(charge) : undefined;
       const work = new Work(charge, writer, hold, allowed ? actualCost : undefined, request);
       const fields = work.remember(request, own);
       const crossOrigin = isCrossOrigin(request);
@@ -103,7 +103,7 @@ function dropped(work: Work): Verdict {
   return disconnectedRefusal();
 }
 
-function mayHold(charge: GateCharge | GateCharges): boolean {
+function holdsTokens(charge: GateCharge | GateCharges): boolean {
   return "parts" in charge ? charge.parts.some(({ policy }) => policy.inFlight) : charge.policy.inFlight !== undefined;
 }
 

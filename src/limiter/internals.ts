@@ -63,7 +63,7 @@ export interface PartTokens {
 type CallerOf = (key: unknown, part: PlainLimiter) => unknown;
 
 /** What became of a request. No decision was made if no part has a limit, and if the client disconnected. */
-export type Taken<T> = "unlimited" | "disconnected" | {
+type Taken<T> = "unlimited" | "disconnected" | {
   readonly decision: Decision;
   readonly parts: ReadonlyArray<T & TakenPart>;
 };
