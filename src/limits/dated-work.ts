@@ -2,8 +2,6 @@ import { monotonicClock } from "../core/clock.js";
 import { costAt, greatestCommonDivisor } from "../core/limit.js";
 import type { Kind, Limit, Policy, Returns } from "../core/model.js";
 import { rateNumbers, type DatedPart, type DatedWork } from "../port/dated.js";
-import { QUOTA_LUA } from "./quota-lua.js";
-import { IN_FLIGHT_LUA } from "./in-flight-lua.js";
 
 // In an outage a 32nd of the local share can be taken at once, and the whole share within a period.
 const QUOTA_PARTS = 32;
@@ -43,12 +41,6 @@ export const datedWork: DatedWork = {
     const last = Math.min(renewals, MOST_RENEWALS);
     while (dates.length <= last) dates.push(kind.dateOf((dates.at(-1) as number) + 1));
     return dates[last] as number;
-  },
-  hooksWith(hooks, { limits }) {
-    const all = [
-      limits.some(({ renews }) => renews) ? QUOTA_LUA : "", limits.some(({ returns }) => returns) ? IN_FLIGHT_LUA : "",
-    ];
-    return all.reduce((parts, lua) => (parts.includes(lua) ? parts : `${parts}\n${lua}`), hooks);
   },
 };
 

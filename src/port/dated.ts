@@ -24,8 +24,6 @@ export interface DatedWork {
   storeOptions(policy: Policy): { readonly clock: () => number } | undefined;
   /** Throws for a store that does not count the limits, and for limits in flight with other times. */
   checkStore(store: object, policy: Policy): void;
-  /** The parts of the script for Redis, with those that the policy needs. */
-  hooksWith(hooks: string, policy: Policy): string;
   /** A rate in place of a quota in an outage. Any other limit stays what it is. */
   evenly(limit: Limit): Pick<Limit, "capacity" | "unitsPerMs" | "unitsPerToken">;
   /** The date of a quota after so many renewals, at most 100, from a date on. */

@@ -1,6 +1,5 @@
 // The calls of the script for a store: writes requests, sends them, and reads the replies.
 import { isHeldAt, type Decision } from "../../core/decision.js";
-import type { Policy } from "../../core/policy.js";
 import type { CallStart, DenyCache } from "../shared/deny-cache.js";
 import type { Snapshot } from "../shared/snapshot.js";
 import { HANDED_ON } from "./batch.js";
@@ -14,20 +13,17 @@ import {
   readReply, writeRequests, type BatchedRequest, type CallMark, type RedisPart, type RequestResult, type SendRequests,
   type StoreRequest,
 } from "./protocol.js";
-import { scriptWith } from "./script.js";
-import { datedWorkOf } from "../../port/dated.js";
+import { fullScript } from "./script.js";
 
 /** Sends the requests of a store, and reads what the server decided. */
 export class ScriptCalls {
-  readonly #client: AnyRedisClient;
   readonly #denials: DenyCache;
   readonly #now: () => string;
   readonly #handOn: (request: BatchedRequest) => void;
   readonly #lone: LoneCalls;
   /** Null for a client that never sends a call again. */
   readonly marks: CallMarks | null;
-  #run: RunScript;
-  #hooks = "";
+  readonly #run: RunScript;
 
   /**
    * `now` returns the time of a store with a clock, and an empty string for the server's. `handOn` sends a request
@@ -36,26 +32,12 @@ export class ScriptCalls {
   constructor(
     client: AnyRedisClient, cluster: boolean, denials: DenyCache, now: () => string, handOn: (request: BatchedRequest) => void,
   ) {
-    this.#client = client;
     this.#denials = denials;
     this.#now = now;
     this.#handOn = handOn;
     this.#lone = new LoneCalls((script, node) => scriptRunner(node ?? client, script));
     this.marks = sendsAgain(client) ? new CallMarks(keyPrefixOf(client), cluster) : null;
-    this.#run = scriptRunner(client, scriptWith(""));
-  }
-
-  /** The parts of the script for quotas and for limits in flight. Each is added with the first policy that needs it. */
-  get hooks(): string {
-    return this.#hooks;
-  }
-
-  /** Adds to the script what the policy needs. */
-  prepareFor(policy: Policy): void {
-    const hooks = datedWorkOf(policy)?.hooksWith(this.#hooks, policy) ?? this.#hooks;
-    if (hooks === this.#hooks) return;
-    this.#hooks = hooks;
-    this.#run = scriptRunner(this.#client, scriptWith(hooks));
+    this.#run = scriptRunner(client, fullScript());
   }
 
   // Not async, like the functions that it calls: see `Batcher`. `run` is another way to call the script for batches.

@@ -9,6 +9,7 @@ import type { Decision } from "../../core/decision.js";
 import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Move, Origin } from "../../core/model.js";
+import type { GuardOptions } from "../../port/guard-options.js";
 import type { AsyncStore, Charge, Guard } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
@@ -23,17 +24,44 @@ import { connectionErrorOf } from "./connection-error.js";
 import { spreadPrefix } from "./cluster/hash-tags.js";
 import { RequestRouter } from "./cluster/request-router.js";
 import { DenyCache } from "../shared/deny-cache.js";
-import type { RedisStoreOptions } from "./options.js";
 import { RedisPart, type RequestResult, type StoreRequest } from "./protocol.js";
 import { hasHashTag } from "./slot.js";
 import type { PartDates } from "../shared/snapshot.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient, RedisSend, UpstashLike } from "./client.js";
-export type { RedisStoreOptions } from "./options.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
 
 // With 128, a decision's share of a call's cost is small. A call still blocks the server for less than 1 ms.
 const LARGEST_BATCH = 128;
+
+/** The options of a {@link RedisStore}. */
+export interface RedisStoreOptions extends GuardOptions {
+  /** The beginning of every key. Default `"sluice"`. Services with the same prefix on one server share buckets. */
+  readonly prefix?: string | undefined;
+  /**
+   * Milliseconds for which a refusal is repeated without a call to the server. 0 calls the server every time.
+   * Default 1000.
+   */
+  readonly denyCacheMs?: number | undefined;
+  /**
+   * Whether the calls of one tick share a request to the server, with up to 128 buckets in each. Default true. No
+   * effect on Cloudflare Workers and in edge runtimes, where requests share no work.
+   */
+  readonly batch?: boolean | undefined;
+  /** Whether the client talks to a cluster. Default: detected from the client. */
+  readonly cluster?: boolean | undefined;
+  /**
+   * For clusters older than Redis 7: the number of hash tags to spread keys over, from 1 to 256. Keys with one tag
+   * share calls. 16 are enough for up to five masters. Each key begins with its tag, so a change of this number makes
+   * all buckets full once. Default: no hash tags.
+   */
+  readonly spread?: number | undefined;
+  /**
+   * A function that returns milliseconds, for tests. Default: the server's clock, the only clock that several processes
+   * share.
+   */
+  readonly clock?: Clock | undefined;
+}
 
 /**
  * Keeps buckets in Redis 6.2 or later, or Valkey. One script call decides, atomically and by the server's clock.
@@ -91,8 +119,7 @@ export class RedisStore implements AsyncStore {
     this.#prefixOf = spread === undefined ? () => `${prefix}:` : spreadPrefix(`${prefix}:`, spread, keyPrefix);
     // Requests that share no work (law L15) cannot share a call.
     const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
-    const hooks = (): string => this.#calls.hooks;
-    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined, hooks } : null;
+    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined } : null;
     this.#router = new RequestRouter((...asked) => this.#calls.send(...asked), largest, setup);
     if (setup !== null) {
       this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
@@ -195,7 +222,6 @@ export class RedisStore implements AsyncStore {
   }
 
   #part(policy: Policy, key: string, tokens: Costs, dates?: PartDates): RedisPart {
-    this.#calls.prepareFor(policy);
     return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens, dates);
   }
 }

@@ -1,7 +1,7 @@
 import { longWay } from "./script-long.js";
 
 /**
- * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts`. `hooks` changes its long way.
+ * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts` and of the rules of dated tokens.
  *
  * One call carries any number of requests, and decides them in order. A request has one part, or several parts that are
  * charged all or none. Lua's numbers are doubles like those of JavaScript, so both give the same results to the last
@@ -58,7 +58,7 @@ import { longWay } from "./script-long.js";
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.
  * All other requests take the long way (`script-long.ts`), with the same results.
  */
-export const scriptWith = (hooks = ""): string => /* lua */ `
+export const fullScript = (): string => /* lua */ `
 local KEYS, ARGV = KEYS, ARGV
 local call, get, tonumber = redis.call, redis.pcall, tonumber
 local pack, unpack, sub, format = struct.pack, struct.unpack, string.sub, string.format
@@ -135,7 +135,7 @@ while run < last do
       reply[length] = answer
     else
       if not long then
-        ${longWay(hooks)}
+        ${longWay()}
       end
       length = long(run, done, length)
     end

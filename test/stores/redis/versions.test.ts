@@ -34,12 +34,12 @@ function tooNew(script: string): string[] {
 /** Every string that the files of the script export. */
 async function scripts(): Promise<string[]> {
   const folder = new URL("../../../src/stores/redis/", import.meta.url);
-  const files = [...readdirSync(folder).filter((file) => /^script.*\.ts$/.test(file)), "../../limits/quota-lua.ts"];
+  const files = readdirSync(folder).filter((file) => /^script.*\.ts$/.test(file));
   const modules = await Promise.all(files.map((file) => import(/* @vite-ignore */ new URL(file, folder).href) as Promise<Record<string, unknown>>));
   const [limit] = definePolicy({ capacity: 6, refill: perSecond(1) }).limits;
   return modules.flatMap(({ loneScript, ...others }) => [
     ...(loneScript === undefined ? [] : [limit, null].map(loneScript as (limit: unknown) => string)),
-    ...Object.values(others).map((value) => (typeof value === "function" ? (value as (hooks: string) => string)("") : (value as string))),
+    ...Object.values(others).map((value) => (value as () => string)()),
   ]);
 }
 

@@ -1,4 +1,4 @@
-import { scriptWith } from "../script.js";
+import { fullScript } from "../script.js";
 
 /**
  * The script of `script.ts` for keys in any slots of one node. Needs Redis 7 or Valkey.
@@ -8,12 +8,12 @@ import { scriptWith } from "../script.js";
  * that has not arrived yet as absent, which means a full bucket. Here the `GET` of a key that is not on this node fails
  * instead. The `GET` of an absent key also fails while its slot moves away. The reply for such a key is nil.
  */
-export const crossSlotWith = (hooks: string): string => /* lua */ `#!lua flags=allow-cross-slot-keys
+export const crossSlotScript = (): string => /* lua */ `#!lua flags=allow-cross-slot-keys
 local KEYS, count = {}, tonumber(ARGV[#ARGV])
 local first = #ARGV - count - 1
 for i = 1, count do KEYS[i], ARGV[first + i] = ARGV[first + i], nil end
 ARGV[first + count + 1] = nil
-${scriptWith(hooks)}
+${fullScript()}
 `;
 
 /** Whether a server refused to run a script in a state where it still answers refusals. The script changed nothing. */
@@ -21,7 +21,7 @@ export function isRefusedWhole({ message }: Error): boolean {
   return /^(?:OOM|READONLY|MISCONF|NOREPLICAS|MASTERDOWN|CLUSTERDOWN) /.test(message) && !isFromWithin(message);
 }
 
-/** Whether a server cannot run {@link crossSlotWith}, or forbids it. The script changed nothing. */
+/** Whether a server cannot run {@link crossSlotScript}, or forbids it. The script changed nothing. */
 export function isUnsupported({ message }: Error): boolean {
   return /^(?:ERR|NOPERM) /.test(message) && !isFromWithin(message);
 }

@@ -4,7 +4,7 @@ import { Batcher, HANDED_ON } from "../batch.js";
 import { scriptRunner, type AnyRedisClient, type RunScript } from "../client.js";
 import type { BatchedRequest, RedisPart, RequestResult, SendRequests } from "../protocol.js";
 import { slotOf } from "../slot.js";
-import { crossSlotWith, isRefusedWhole, isUnsupported } from "./cross-slot.js";
+import { crossSlotScript, isRefusedWhole, isUnsupported } from "./cross-slot.js";
 import { nodeFinder, wayTo, type NodeClient, type NodeWay } from "./node-clients.js";
 
 /** How a store's keys are spread over a cluster. */
@@ -14,8 +14,6 @@ export interface ClusterSetup {
   readonly keyPrefix: string;
   /** Whether calls to one node may carry keys of several slots. */
   readonly byNode: boolean;
-  /** The changes of the script's long way. */
-  readonly hooks: () => string;
 }
 
 type RequestBatcher = Batcher<BatchedRequest, RequestResult>;
@@ -28,8 +26,8 @@ const SAMPLE = 1_024;
 /**
  * Decides which requests share a call. On one node, and under a hash tag, all of them do.
  *
- * On a cluster, consumes and peeks of one node share a call, if the node runs {@link crossSlotWith}. A key that was not
- * on that node is sent again through the client, in a separate call. The client follows slots that move. All other
+ * On a cluster, consumes and peeks of one node share a call, if the node runs {@link crossSlotScript}. A key that was
+ * not on that node is sent again through the client, in a separate call. The client follows slots that move. All other
  * requests share a call with the requests of their slot.
  */
 export class RequestRouter {
@@ -97,14 +95,10 @@ export class RequestRouter {
   #batcherOfNode(node: NodeClient): RequestBatcher {
     let batcher = this.#byNode.get(node);
     if (batcher === undefined) {
-      const { keyPrefix: prefix, hooks } = this.#cluster as ClusterSetup;
-      // The script changes with the first policy that has a quota or a limit in flight.
-      let known: string | undefined;
-      let run: RunScript;
-      const runThere: RunScript = (keys, args) => {
-        if (known !== hooks()) run = scriptRunner(node, crossSlotWith((known = hooks())));
-        return run([], [...args, ...keys.map((key) => prefix + key), String(keys.length)]);
-      };
+      const { keyPrefix: prefix } = this.#cluster as ClusterSetup;
+      const run = scriptRunner(node, crossSlotScript());
+      const runThere: RunScript = (keys, args) =>
+        run([], [...args, ...keys.map((key) => prefix + key), String(keys.length)]);
       const way = wayTo(node, prefix);
       batcher = new Batcher((requests) => this.#sendToNode(runThere, way, requests), this.#largest, MAX_IN_FLIGHT);
       this.#byNode.set(node, batcher);

@@ -1,7 +1,7 @@
 // What real servers answer to scripts that they refuse, and to those that fail half-way.
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { crossSlotWith, isRefusedWhole, isUnsupported } from "../../../../src/stores/redis/cluster/cross-slot.js";
+import { crossSlotScript, isRefusedWhole, isUnsupported } from "../../../../src/stores/redis/cluster/cross-slot.js";
 import { startRedis, replicate, type OwnRedis } from "../../../helpers/own-redis.js";
 import { describeWith } from "../../../helpers/services.js";
 
@@ -32,8 +32,8 @@ describeWith("redis-server", "a script for several slots", () => {
   describe("is not supported", () => {
     test.each([
       ["where a script cannot begin with #!, as before Redis 7", "#lua flags=allow-cross-slot-keys\nreturn 1", "Error compiling script"],
-      ["where the flag is unknown", crossSlotWith("").replace("allow-cross-slot-keys", "allow-more"), "Unexpected flag in script shebang"],
-      ["where the language is unknown", crossSlotWith("").replace("#!lua", "#!js"), "engine"],
+      ["where the flag is unknown", crossSlotScript().replace("allow-cross-slot-keys", "allow-more"), "Unexpected flag in script shebang"],
+      ["where the language is unknown", crossSlotScript().replace("#!lua", "#!js"), "engine"],
     ])("%s", async (_, script, message) => {
       const error = await errorOf(script);
       expect(error.message).toContain(message);
@@ -43,7 +43,7 @@ describeWith("redis-server", "a script for several slots", () => {
     test("where the user may not call EVAL", async () => {
       await client.acl("SETUSER", "limits", "on", ">secret", "~*", "+@all", "-eval");
       const limited = new Redis({ port: server.port, username: "limits", password: "secret" });
-      expect(isUnsupported(await errorOf(crossSlotWith(""), limited))).toBe(true);
+      expect(isUnsupported(await errorOf(crossSlotScript(), limited))).toBe(true);
       limited.disconnect();
     });
   });
@@ -51,10 +51,10 @@ describeWith("redis-server", "a script for several slots", () => {
   describe("is refused whole, and nothing was changed,", () => {
     test("on a replica, and in a full memory", async () => {
       const there = new Redis(replica.port);
-      const readonly = await errorOf(crossSlotWith(""), there);
+      const readonly = await errorOf(crossSlotScript(), there);
       there.disconnect();
       await client.config("SET", "maxmemory", "1");
-      const full = await errorOf(crossSlotWith(""));
+      const full = await errorOf(crossSlotScript());
       await client.config("SET", "maxmemory", "0");
       for (const [error, code] of [[readonly, "READONLY"], [full, "OOM"]] as const) {
         expect(error.message).toMatch(new RegExp(`^${code}`));

@@ -204,7 +204,7 @@ describeWith("redis-server", "Redis Cluster", () => {
   });
 
   async function loadScript(node: Redis): Promise<void> {
-    const { scriptWith } = await import("../../../../src/stores/redis/script.js");
-    await node.script("LOAD", scriptWith());
+    const { fullScript } = await import("../../../../src/stores/redis/script.js");
+    await node.script("LOAD", fullScript());
   }
 });

@@ -1,0 +1,175 @@
+/**
+ * The part of the long way that reads and writes the value of a key: `read(limits, key)` and
+ * `write(part, key, isTaken)`.
+ *
+ * A quota and a limit in flight get dates from the six numbers for each limit that `script.ts` names. Their p is the
+ * largest number and their q is 1, so nothing of a record comes back before its `at`, and all of it after that. A quota
+ * has one record, whose `at` is the date of its tokens. A limit in flight has one record for each date, all of them
+ * named `~` and the limit's name. Its tokens go by their dates; those of a rate or a quota are one sum.
+ */
+export const recordsOfKey = (): string => /* lua */ `
+local pcall, BLOCK = pcall, '!'
+
+-- a * b / c, rounded up and exact. It is a long multiplication in doubles, where no number exceeds 2^53. Saturates at
+-- 2^53 - 1.
+local function convert(a, b, c)
+  local whole, rest = floor(a / c), a % c
+  local quotient, remainder = 0, 0
+  local power = 4503599627370496
+  while power >= 1 do
+    quotient = quotient * 2
+    if remainder >= c - remainder then
+      quotient = quotient + 1
+      remainder = remainder - (c - remainder)
+    else
+      remainder = remainder * 2
+    end
+    if b >= power then
+      b = b - power
+      quotient = quotient + whole
+      if remainder >= c - rest then
+        quotient = quotient + 1
+        remainder = remainder - (c - rest)
+      else
+        remainder = remainder + rest
+      end
+    end
+    if quotient > MOST then return MOST end
+    power = power / 2
+  end
+  if remainder > 0 then quotient = quotient + 1 end
+  return min(quotient, MOST)
+end
+
+local function isUnits(number)
+  return number > 0 and number <= MOST and number % 1 == 0
+end
+
+-- Adds tokens to a date in a list of date, tokens, date, tokens and so on, the earliest first. A number below 0 takes
+-- tokens, at most those that are there. Returns how many it took.
+local function addTo(dates, date, tokens)
+  local place = 1
+  while dates[place] and dates[place] < date do place = place + 2 end
+  if dates[place] ~= date then
+    table.insert(dates, place, 0)
+    table.insert(dates, place, date)
+  end
+  local left = dates[place + 1] + tokens
+  dates[place + 1] = left
+  if left <= 0 then
+    table.remove(dates, place)
+    table.remove(dates, place)
+  end
+  return min(left, 0) - tokens
+end
+
+-- Returns the present value of the key, with the limits as they stand in it. Eight members fill a table of Lua.
+local function read(limits, key)
+  local part = {
+    limits = limits,
+    ours = true, expires = 0,              -- whether the value is ours or none; when it expires, or 0
+    others = '', othersMs = 0,             -- records of other limits, as they are; ms until they are full
+    block = '', blockMs = 0,               -- the record of a block, as it is; what it has left
+    blockEndMs = 0,                        -- ms until it is over: later, if its record is too far ahead
+  }
+  for j = 1, #limits do
+    local limit = limits[j]
+    -- Units spent now, in its own units; ms that the record is ahead of the clock.
+    limit.spent, limit.lag = 0, 0
+    -- Whether the record is in other numbers or too far ahead.
+    if limit.isStale then limit.isStale = false end
+    if limit.moved then limit.dates = {} end
+    -- The clock of the caller's process is wrong by more than a period: nothing is written.
+    if limit.date == false then part.ours = false end
+  end
+  local value = get('GET', key)
+  if not value or not part.ours then return part end
+
+  -- Called with pcall: a value of another type, or a truncated value, must not fail other decisions.
+  local ok, version, expires, place = pcall(unpack, HEAD, value)
+  if not ok or version ~= VERSION or expires % 1 ~= 0 then part.ours = false return part end
+  part.expires = expires
+  while place <= #value do
+    local ok, spent, at, p, q, name, after = pcall(unpack, RECORD, value, place)
+    -- NaN and infinity are not whole either.
+    if not ok or not (isUnits(spent) and isUnits(p) and isUnits(q) and at % 1 == 0) then part.ours = false return part end
+    local limit, lag = nil, at - now
+    for j = 1, #limits do
+      if limits[j].name == name then limit = limits[j] end
+    end
+    if limit then
+      local isStale = p ~= limit.p or q ~= limit.q or lag > limit.fullMs
+      if isStale then limit.isStale, part.isStale = true, true end
+      if lag < 0 then spent = spent + p * lag end
+      -- A record further ahead than one whole refill is dated to now and keeps its spent units. So is a record of a
+      -- quota that a rate takes over.
+      if lag < 0 or lag > limit.fullMs or p == MOST and limit.p < p then lag = 0 end
+      if spent > 0 then
+        if q ~= limit.q then spent = convert(spent, limit.q, q) end
+        if isStale and limit.date then lag = limit.date - now end
+        limit.spent = limit.spent + spent
+        if limit.dates then addTo(limit.dates, now + lag, spent) else limit.lag = lag end
+      end
+    elseif name == BLOCK then
+      if spent + lag > 0 then
+        part.block, part.blockEndMs = sub(value, place, after - 1), spent + lag
+        part.blockMs = lag > spent and spent or spent + lag
+      end
+    else
+      local left = lag + ceil(spent / p)
+      if left > 0 then part.others = part.others .. sub(value, place, after - 1) end
+      if left > part.othersMs then part.othersMs = left end
+    end
+    place = after
+  end
+  return part
+end
+
+-- Writes the part back. With isTaken, its tokens are taken; those below 0 are given back. Full limits are deleted.
+local function write(part, key, isTaken)
+  local limits, first, last, fullMs = part.limits, part.others, part.block, max(part.othersMs, part.blockEndMs)
+  for j = #limits, 1, -1 do
+    local limit = limits[j]
+    local p, q, change, lag, dates = limit.p, limit.q, isTaken and limit.tokens or 0, limit.lag, limit.dates
+    if dates then
+      addTo(dates, change > 0 and limit.date or limit.from, change)
+      -- Takes first: where both are one date, the sum would pass 2^53.
+      if limit.to >= now then addTo(dates, limit.to, addTo(dates, limit.from, -limit.moved)) end
+    else
+      if change > 0 then
+        if limit.date then lag = max(lag, limit.date - now) end
+      -- Tokens of a quota go back to a record of exactly their date. A stale record has none.
+      elseif limit.date and limit.from ~= 0 and (limit.isStale or limit.from ~= now + lag) then
+        change = 0
+      end
+      change = change * q
+      -- What has refilled since that instant is not given back again.
+      if change < 0 and limit.since and limit.since < now then change = min(0, change + p * (now - limit.since)) end
+      dates = { now + lag, limit.spent + change }
+    end
+    for i = #dates - 1, 1, -2 do
+      local at, spent = dates[i], dates[i + 1]
+      if spent > 0 then
+        local record = pack(RECORD, spent, at, p, q, limit.name)
+        -- Limits in flight stand behind all others.
+        if limit.moved then last = record .. last else first = record .. first end
+        fullMs = max(fullMs, at - now + ceil(spent / p))
+      end
+    end
+  end
+  if fullMs == 0 then
+    call('DEL', key)
+  elseif serverClock and now + fullMs <= part.expires and part.expires <= now + fullMs + 60000 then
+    call('SET', key, pack(HEAD, VERSION, part.expires) .. first .. last, 'KEEPTTL')
+  else
+    local ms = fullMs + 60000
+    local value = pack(HEAD, VERSION, now + ms) .. first .. last
+    if serverClock then
+      call('SET', key, value, 'PXAT', format('%.0f', now + ms))
+    else
+      -- With a clock other than the server's, the key is kept an hour longer than that clock requires.
+      call('SET', key, value, 'PX', format('%.0f', ms + 3600000))
+    end
+  end
+end
+`;
