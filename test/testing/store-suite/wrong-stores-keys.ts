@@ -2,10 +2,15 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import { crc32 } from "node:zlib";
-import type { Bucket } from "../../../src/core/bucket.js";
+import { RATE, type Bucket } from "../../../src/core/bucket.js";
 import { costAt } from "../../../src/core/limit.js";
+import type { Policy } from "../../../src/index.js";
 import { FakeServer, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
+
+const isCopy = (policy: Policy): boolean => (policy.maxCost as number | undefined) === undefined;
+/** A copy of a policy as a store takes it that does not notice. */
+const asRates = (policy: Policy): Policy => (isCopy(policy) ? { ...policy, limits: policy.limits.map((limit) => ({ ...limit, kind: RATE })) as never } : policy);
 
 const named = (name: (key: string) => string) => wrongStore({ name: (policy, key) => JSON.stringify([policy.name, name(key)]) });
 const utf8 = (key: string): string => new TextDecoder().decode(new TextEncoder().encode(key));
@@ -135,9 +140,11 @@ export const wrongKeys: readonly WrongStore[] = [
     "counts with numbers that a copy of a policy lacks",
     wrongStore({
       load(policy, key, now) {
-        const isCopy = (policy.maxCost as number | undefined) === undefined;
-        return isCopy ? policy.limits.map(() => ({ spent: 0, at: now, unitsPerMs: 1, unitsPerToken: 1 })) : right.load.call(this, policy, key, now);
+        return isCopy(policy) ? policy.limits.map(() => ({ spent: 0, at: now, unitsPerMs: 1, unitsPerToken: 1 })) : right.load.call(this, policy, key, now);
       },
+      decide(buckets, policy, costs, now) { return right.decide.call(this, buckets, asRates(policy), costs, now); },
+      foresee(policy, key, costs, now) { return right.foresee.call(this, asRates(policy), key, costs, now); },
+      change(buckets, policy, changes, now, at) { return right.change.call(this, buckets, asRates(policy), changes, now, at); },
     }),
     "L9 · a copy of a policy",
   ],
