@@ -1,5 +1,5 @@
 import { notDefined } from "./check.js";
-import type { Bucket, Instant, Kind, Limit, Move } from "./model.js";
+import type { AmountsApart, Bucket, Instant, Kind, Limit } from "./model.js";
 
 export type { Bucket } from "./model.js";
 
@@ -7,7 +7,7 @@ export type { Bucket } from "./model.js";
 export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
 
 /** A rate: its tokens come back evenly from the instant at which they are taken. */
-export const RATE: Kind = { dateOf: (now) => now, joins: true, backTo: () => undefined, retryMs: Infinity, prefix: "" };
+export const RATE: Kind = { dateOf: (now) => now, backTo: () => undefined, retryMs: Infinity, apart: undefined };
 
 /**
  * A full bucket of `limit`: the state of a key without a record.
@@ -26,7 +26,7 @@ export function fullBucket(limit: Limit): Bucket {
  */
 export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
   if (bucket.spent === 0) return 0;
-  if (bucket.dates !== undefined) return unitsAfter(bucket.dates, now);
+  if (limit.kind.apart !== undefined) return limit.kind.apart.spentAt(bucket, now);
   const refilled = bucket.unitsPerMs * Math.max(0, now - bucket.at);
   const spent = Math.max(0, bucket.spent - refilled);
   return bucket.unitsPerToken === limit.unitsPerToken ? spent : convert(spent, bucket.unitsPerToken, limit.unitsPerToken);
@@ -52,18 +52,11 @@ export function unitsOver(limit: Limit, tokens: number, spent: number): number {
   return Math.max(0, spent - (limit.size - tokens * limit.unitsPerToken));
 }
 
-/**
- * Milliseconds from `now` until `units` have come back: those of one amount from the instant `from` on, or those of a
- * list of dates one after another.
- */
-export function msUntil(units: number, limit: Limit, from: number | readonly number[], now: number): number {
-  if (typeof from === "number") return from - now + Math.ceil(units / limit.unitsPerMs);
-  let date = now - 1;
-  for (let i = 0, left = units; left > 0 && i < from.length; i += 2) {
-    date = from[i] as number;
-    left -= from[i + 1] as number;
-  }
-  return date + 1 - now;
+/** Milliseconds from `now` until `units` have come back: from an instant on, or of a record with amounts apart. */
+export function msUntil(units: number, limit: Limit, from: number | Bucket, now: number): number {
+  return typeof from === "number"
+    ? from - now + Math.ceil(units / limit.unitsPerMs)
+    : (limit.kind.apart as AmountsApart).msUntil(from, limit, now, units);
 }
 
 /** `units`, or if they are given back to a rate, those of them that did not refill in the last `lateMs`. */
@@ -78,78 +71,21 @@ export function stillSpent(units: number, { refill, unitsPerMs }: Limit, lateMs:
 export function charge(bucket: Bucket, limit: Limit, now: number, units: number, from?: Instant): void {
   const { kind } = limit;
   const date = units > 0 ? kind.dateOf(now) : kind.backTo(from);
-  if (!kind.joins) {
-    const dates = datesAt(bucket, limit, now);
-    return setDates(bucket, limit, typeof date === "number" ? withUnits(dates, date, units) : dates);
-  }
+  if (kind.apart !== undefined) return kind.apart.charge(bucket, limit, now, units, date);
   const spent = spentAt(bucket, limit, now);
   const isElsewhere = units < 0 && date !== undefined && (bucket.at !== date || !hasOwnDate(bucket, limit, now));
   const at = backFrom(bucket, limit, now);
   setBucket(bucket, limit, Math.max(0, isElsewhere ? spent : spent + units), units > 0 ? Math.max(at, date as number) : at);
 }
 
-/** `p` and `q` of the arithmetic. */
-type Numbers = Pick<Limit, "unitsPerMs" | "unitsPerToken">;
-
-/** Writes a joined record in the numbers of `limit`. */
-export function setBucket(bucket: Bucket, limit: Numbers, spent: number, at: number): void {
+/** Writes a record in the numbers of `limit`. */
+export function setBucket(
+  bucket: Bucket, limit: Pick<Limit, "unitsPerMs" | "unitsPerToken">, spent: number, at: number,
+): void {
   bucket.spent = spent;
   bucket.at = at;
   bucket.unitsPerMs = limit.unitsPerMs;
   bucket.unitsPerToken = limit.unitsPerToken;
-}
-
-/** Writes the record of a limit in flight. */
-export function setDates(bucket: Bucket, limit: Numbers, dates: readonly number[]): void {
-  setBucket(bucket, limit, unitsAfter(dates, -Infinity), dates.at(-2) ?? 0);
-  bucket.dates = dates;
-}
-
-/** Moves tokens in flight to a later date. Those that are not at the date of `from` stay where they are. */
-export function moveDates(bucket: Bucket, limit: Limit, now: number, tokens: number, { from, to }: Move): void {
-  const dates = datesAt(bucket, limit, now);
-  const [old, later] = [limit.kind.dateOf(from), limit.kind.dateOf(to)];
-  const there = dates.findIndex((date, i) => i % 2 === 0 && date === old);
-  const moved = later < now || there < 0 ? 0 : Math.min(tokens, dates[there + 1] as number);
-  setDates(bucket, limit, withUnits(withUnits(dates, old, -moved), later, moved));
-}
-
-/**
- * The dates of a record in flight that are not over at `now`. Those that are too far ahead become the date of tokens
- * that are taken now: waiting for them would take too long (law L6).
- */
-export function datesAt({ dates = [] }: Bucket, { kind, fullMs }: Limit, now: number): readonly number[] {
-  const first = dates.findIndex((date, i) => i % 2 === 0 && date >= now);
-  if (first < 0) return [];
-  const current = dates.slice(first);
-  if ((current.at(-2) as number) - now <= fullMs) return current;
-  let possible: readonly number[] = [];
-  for (let i = 0; i < current.length; i += 2) {
-    const date = current[i] as number;
-    possible = withUnits(possible, date - now > fullMs ? kind.dateOf(now) : date, current[i + 1] as number);
-  }
-  return possible;
-}
-
-/** Returns the dates with `units` added at `date`. A number below 0 removes units, at most those that are there. */
-export function withUnits(dates: readonly number[], date: number, units: number): readonly number[] {
-  const list = dates.slice();
-  let place = 0;
-  while (place < list.length && (list[place] as number) < date) place += 2;
-  if (list[place] !== date) {
-    if (units > 0) list.splice(place, 0, date, units);
-    return list;
-  }
-  const sum = (list[place + 1] as number) + units;
-  if (sum > 0) list[place + 1] = sum;
-  else list.splice(place, 2);
-  return list;
-}
-
-function unitsAfter(dates: readonly number[], now: number): number {
-  let sum = 0;
-  for (let i = 0; i < dates.length; i += 2) if ((dates[i] as number) >= now) sum += dates[i + 1] as number;
-  return sum;
 }
 
 /**

@@ -1,6 +1,4 @@
-import {
-  backFrom, charge, datesAt, isStale, moveDates, msUntil, setBucket, setDates, spentAt, stillSpent, unitsOver, withUnits,
-} from "./bucket.js";
+import { backFrom, charge, isStale, msUntil, setBucket, spentAt, stillSpent, unitsOver } from "./bucket.js";
 import { costAt } from "./limit.js";
 import type { Bucket, Costs, Decision, Instant, Limit, Move, Origin, Policy, Reading } from "./model.js";
 
@@ -56,8 +54,8 @@ export function sinceAt(from: Instant, position: number): number | undefined {
 export function renewHeld(buckets: readonly Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): boolean {
   policy.limits.forEach((limit, i) => {
     const bucket = buckets[i] as Bucket;
-    if (limit.kind.joins) charge(bucket, limit, now, 0);
-    else moveDates(bucket, limit, now, costAt(tokens, i), move);
+    if (limit.kind.apart === undefined) charge(bucket, limit, now, 0);
+    else limit.kind.apart.move(bucket, limit, now, costAt(tokens, i), move);
   });
   return isHeldAt(policy, move.from, now);
 }
@@ -147,16 +145,12 @@ function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: b
   const takes = take && over === 0;
   const taken = takes ? cost * unitsPerToken : 0;
   const spent = before + taken;
-  let from: number | readonly number[];
-  if (kind.joins) {
+  let from: number | Bucket = bucket;
+  if (kind.apart === undefined) {
     from = before === 0 ? now : backFrom(bucket, limit, now);
     if (taken > 0) from = Math.max(from, kind.dateOf(now));
     if (takes) setBucket(bucket, limit, spent, from);
-  } else {
-    from = datesAt(bucket, limit, now);
-    if (taken > 0) from = withUnits(from, kind.dateOf(now), taken);
-    if (takes) setDates(bucket, limit, from);
-  }
+  } else if (takes) kind.apart.charge(bucket, limit, now, taken, kind.dateOf(now));
   const remaining = Math.max(0, Math.floor((size - spent) / unitsPerToken));
   // One literal, so that all decisions have one shape. The compiler cannot see that `allowed` and `reason` agree.
   const decision = {
@@ -174,7 +168,7 @@ function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: b
     at: now,
     degraded: false,
   } as Draft;
-  if (!kind.joins) decision.inFlight = true;
+  if (kind.apart !== undefined) decision.inFlight = true;
   return decision;
 }
 

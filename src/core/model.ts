@@ -99,14 +99,30 @@ export interface CheckedNumbers {
 export interface Kind {
   /** The instant from which tokens that are taken at `now` come back: evenly after it, or all of them. */
   dateOf(now: number): number;
-  /** Whether all amounts of a record join into one, which comes back from the latest of their instants. */
-  readonly joins: boolean;
   /** The instant from which given-back tokens would come: that of any amount if undefined, of none if null. */
   backTo(from: Instant): number | null | undefined;
   /** A refused caller is told to ask again after this long at most. */
   readonly retryMs: number;
-  /** Begins the names of its records, so that no other kind takes them over. */
-  readonly prefix: "" | "~";
+  /**
+   * The arithmetic of records that keep their amounts apart, each with its date. Undefined for rates and quotas: all
+   * amounts of a record join into one, which comes back from the latest of their instants.
+   */
+  readonly apart: AmountsApart | undefined;
+}
+
+/** What the arithmetic does with a record whose amounts stay apart. */
+export interface AmountsApart {
+  /** Units that are still spent at `now`. */
+  spentAt(bucket: Bucket, now: number): number;
+  /** Brings the record to `now`. Then takes `units` with this date, or gives them back to it: to none if it is null. */
+  charge(bucket: Bucket, limit: Limit, now: number, units: number, date: number | null | undefined): void;
+  /** Milliseconds from `now` until `units` have come back. */
+  msUntil(bucket: Bucket, limit: Limit, now: number, units: number): number;
+  /** Moves tokens to a later date. Those that are not at the date of `from` stay where they are. */
+  move(bucket: Bucket, limit: Limit, now: number, tokens: number, move: Move): void;
+  /** Reads the record of the limit, and writes it, among all records of a key. */
+  read(records: ReadonlyMap<string, Bucket>, limit: Limit, bucket: Bucket): void;
+  write(records: Map<string, Bucket>, limit: Limit, bucket: Bucket): void;
 }
 
 /** What makes a limit a quota or a limit in flight. It carries its own code: policies of rates load none of it. */

@@ -1,4 +1,4 @@
-import { ALL_UNITS, fullBucket, isStale, RATE, setDates } from "./bucket.js";
+import { fullBucket, isStale, RATE } from "./bucket.js";
 import { adjust, consume, peek, renewHeld, convertStale, whileBlocked } from "./decision.js";
 import type { Bucket, Costs, Decision, Limit, Move, Origin, Policy } from "./model.js";
 
@@ -127,9 +127,9 @@ function blockOf(records: Records): Bucket {
 function bucketsOf(records: Records, policy: Policy): Bucket[] {
   return policy.limits.map((limit) => {
     const bucket = fullBucket(limit);
-    if (limit.kind.joins) return Object.assign(bucket, records.get(limit.name));
-    const dated = placesOf(records, limit).map((place) => records.get(place) as Bucket);
-    setDates(bucket, limit, dated.sort((a, b) => a.at - b.at).flatMap(({ at, spent }) => [at, spent]));
+    const { name, kind } = limit;
+    if (kind.apart === undefined) Object.assign(bucket, records.get(name));
+    else kind.apart.read(records, limit, bucket);
     return bucket;
   });
 }
@@ -137,23 +137,9 @@ function bucketsOf(records: Records, policy: Policy): Bucket[] {
 function keep(records: Records, { limits }: Policy, buckets: readonly Bucket[]): void {
   limits.forEach((limit: Limit, i) => {
     const bucket = buckets[i] as Bucket;
-    const { kind, name, unitsPerToken } = limit;
-    if (kind.joins) {
-      if (bucket.spent === 0) records.delete(name);
-      else records.set(name, bucket);
-      return;
-    }
-    for (const place of placesOf(records, limit)) records.delete(place);
-    const { dates = [] } = bucket;
-    for (let place = 0; place < dates.length; place += 2) {
-      const [at, spent] = [dates[place] as number, dates[place + 1] as number];
-      records.set(`${kind.prefix}${name}.${place / 2}`, { spent, at, unitsPerMs: ALL_UNITS, unitsPerToken });
-    }
+    const { name, kind } = limit;
+    if (kind.apart !== undefined) kind.apart.write(records, limit, bucket);
+    else if (bucket.spent === 0) records.delete(name);
+    else records.set(name, bucket);
   });
-}
-
-/** The names under which the dates of a limit in flight are kept: its name, and the place among its dates. */
-function placesOf(records: Records, { kind, name }: Limit): readonly string[] {
-  const start = `${kind.prefix}${name}.`;
-  return [...records.keys()].filter((place) => place.startsWith(start) && !place.includes(".", start.length));
 }

@@ -2,6 +2,7 @@ import { checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 import type { Dating, InFlightTimes, Returns } from "../core/model.js";
 import { HeldRecords } from "../stores/memory/held-records.js";
+import { datedAmounts } from "./dates.js";
 import { datedWork } from "./dated-work.js";
 import { keepRenewing, stopRenewing } from "./renewals.js";
 import { releaseLate, settleLater } from "./settlements.js";
@@ -65,14 +66,13 @@ export function inFlightDating({ staleAfterMs, retryMs }: InFlightTimes): Dating
     field: "returns",
     kind: {
       dateOf,
-      joins: false,
       backTo(from) {
         const taken = typeof from === "object" ? from.heldAt : from;
         // A debit and a credit leave tokens in flight alone, and state no instant.
         return taken === undefined ? null : dateOf(taken);
       },
       retryMs,
-      prefix: "~",
+      apart: datedAmounts,
     },
     facts: { calendar: `${staleAfterMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
     work: datedWork,

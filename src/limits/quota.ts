@@ -113,13 +113,12 @@ function checkZone(zone: unknown): string {
 export function quotaDating(facts: Dating["facts"], dateOf: (now: number) => number): Dating {
   const kind: Kind = {
     dateOf,
-    joins: true,
     backTo(from) {
       const taken = typeof from === "object" ? from.at : from;
       return taken === undefined ? undefined : dateOf(taken);
     },
     retryMs: Infinity,
-    prefix: "",
+    apart: undefined,
   };
   return { field: "renews", kind, facts, work: datedWork };
 }

@@ -674,10 +674,10 @@ export const lawMutants: readonly Mutant[] = [
   {
     item: "L21", test: "model", in: "charge",
     find: "units > 0 ? kind.dateOf(now) : kind.backTo(from)",
-    replace: "units > 0 || !kind.joins ? kind.dateOf(now) : kind.backTo(from)",
+    replace: "units > 0 || kind.apart ? kind.dateOf(now) : kind.backTo(from)",
   },
   {
-    item: "L21", test: "model", in: "moveDates",
+    item: "L21", test: "model", in: "datedAmounts",
     find: "Math.min(tokens, dates[there + 1] as number)",
     replace: "tokens",
   },

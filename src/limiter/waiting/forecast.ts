@@ -173,7 +173,7 @@ function waitAt(forecast: Forecast, name: string, limit: Limit, wanted: Tokens, 
   const over = tokens === 0 ? 0 : unitsOver(limit, tokens, spent);
   if (over === 0) return 0;
   const { kind, capacity } = limit;
-  if (!kind.joins) return Math.max(0, (bucket.dates?.at(-2) ?? storeNow) - storeNow) + 1;
+  if (kind.apart) return Math.max(0, (bucket.dates?.at(-2) ?? storeNow) - storeNow) + 1;
   const from = spent === 0 ? kind.dateOf(storeNow) : backFrom(bucket, limit, storeNow);
   const work = datedWorkOf({ dated: limit.renews?.dating });
   if (work === undefined) return msUntil(over, limit, from, storeNow);

@@ -79,7 +79,7 @@ export function readRows(rows: readonly unknown[], what: Operation, parts: reado
       hasNull ||= found.spent_before === null;
       const [now, lag] = [Number(found.now_ms), Number(found.lag)];
       const record = { spent: Number(found.spent_before), unitsPerMs, unitsPerToken };
-      if (kind.joins || hasNull || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
+      if (!kind.apart || hasNull || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
       // -1, and -1 more for each date. A function of an older version counts no tokens in flight.
       if (lag >= 0) throw notUpdated(parts, rows);
       const dated = rows.slice(next, (next += -1 - lag)) as FoundLimit[];

@@ -1,5 +1,5 @@
 // Changes of dated records, for stores that are wrong about quotas and limits in flight.
-import { setDates, withUnits } from "../../../src/core/bucket.js";
+import { setDates, withUnits } from "../../../src/limits/dates.js";
 import { costAt } from "../../../src/core/limit.js";
 import type { Bucket, Costs, Kind, Limit } from "../../../src/core/model.js";
 import type { Decision, Policy } from "../../../src/index.js";

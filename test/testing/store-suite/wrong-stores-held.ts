@@ -1,6 +1,6 @@
 // Stores that date tokens in flight wrongly, or give them back wrongly, each with one mistake.
 import type { Bucket } from "../../../src/core/bucket.js";
-import { setDates } from "../../../src/core/bucket.js";
+import { setDates } from "../../../src/limits/dates.js";
 import { adjust } from "../../../src/core/decision.js";
 import { costAt } from "../../../src/core/limit.js";
 import type { Policy } from "../../../src/index.js";
