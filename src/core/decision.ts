@@ -1,6 +1,6 @@
 import { backFrom, charge, isStale, msUntil, setBucket, spentAt, stillSpent, unitsOver } from "./bucket.js";
 import { costAt } from "./limit.js";
-import type { Bucket, Costs, Decision, Instant, Limit, Move, Origin, Policy, Reading } from "./model.js";
+import type { Bucket, Costs, Decision, Instant, Limit, Move, Origin, Policy, Reading, Refused } from "./model.js";
 
 export type { Allowed, Decision, DecisionFacts, Reading, Refused } from "./model.js";
 
@@ -76,18 +76,14 @@ export function convertStale(buckets: readonly Bucket[], policy: Policy, now: nu
  * The decision of {@link peek} as it is while a block has `blockMs` left: no limit has a token before the block ends.
  */
 export function whileBlocked(decision: Decision, blockMs: number): Decision {
-  const isImpossible = decision.reason === "cost_above_capacity";
-  const blocked = <R extends Reading>(reading: R): R => {
-    const { remaining, retryAfterMs, nextTokenMs, resetMs } = reading;
-    const waits = [retryAfterMs, remaining > 0 ? 0 : nextTokenMs, resetMs].map((ms) => Math.max(ms, blockMs));
-    return {
-      ...reading, remaining: 0, retryAfterMs: waits[0] as number, nextTokenMs: waits[1] as number,
-      resetMs: waits[2] as number,
-    };
-  };
-  const refused = {
-    ...blocked(decision), allowed: false, blocked: true, reason: isImpossible ? "cost_above_capacity" : "limited",
-  } as const;
+  const blocked = <R extends Reading>(reading: R): R => ({
+    ...reading,
+    remaining: 0,
+    retryAfterMs: Math.max(reading.retryAfterMs, blockMs),
+    nextTokenMs: Math.max(reading.remaining > 0 ? 0 : reading.nextTokenMs, blockMs),
+    resetMs: Math.max(reading.resetMs, blockMs),
+  });
+  const refused: Refused = { ...blocked(decision), allowed: false, blocked: true, reason: decision.reason ?? "limited" };
   if (decision.limits === null) return refused;
   const limits = decision.limits.map(blocked);
   return { ...refused, ...limits.reduce((a, b) => (bindsMore(b, a) ? b : a)), limits };

@@ -1,4 +1,4 @@
-import { fullBucket, isStale, RATE } from "./bucket.js";
+import { fullBucket, isStale, RATE, setBucket } from "./bucket.js";
 import { adjust, consume, peek, renewHeld, convertStale, whileBlocked } from "./decision.js";
 import type { Bucket, Costs, Decision, Limit, Move, Origin, Policy } from "./model.js";
 
@@ -28,17 +28,14 @@ export function blockLeft({ spent, at }: Bucket, now: number): number {
  * do this.
  */
 export function redateBlock(block: Bucket, now: number): boolean {
-  const isImpossible = block.at - now > block.spent;
-  if (isImpossible && block.spent > 0) block.at = now;
-  return isImpossible && block.spent > 0;
+  const isImpossible = block.spent > 0 && block.at - now > block.spent;
+  if (isImpossible) block.at = now;
+  return isImpossible;
 }
 
 /** Makes the block end `forMs` after `now`, or when it would have ended, whichever is later. */
 export function extendBlock(block: Bucket, forMs: number, now: number): void {
-  block.spent = Math.max(blockLeft(block, now), forMs);
-  block.at = now;
-  block.unitsPerMs = BLOCK_LIMIT.unitsPerMs;
-  block.unitsPerToken = BLOCK_LIMIT.unitsPerToken;
+  setBucket(block, BLOCK_LIMIT, Math.max(blockLeft(block, now), forMs), now);
 }
 
 /** Decides like {@link consume}. While a block of the key has `blockMs` left, it refuses every cost. */

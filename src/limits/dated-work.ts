@@ -1,5 +1,7 @@
+import { expected } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
-import { costAt, greatestCommonDivisor } from "../core/limit.js";
+import { exceptInFlight } from "../core/cost.js";
+import { costAt, greatestCommonDivisor, sameCosts } from "../core/limit.js";
 import type { Kind, Limit, Policy, Returns } from "../core/model.js";
 import { rateNumbers, type DatedPart, type DatedWork } from "../port/dated.js";
 
@@ -26,6 +28,10 @@ export const datedWork: DatedWork = {
   },
   storeOptions: ({ limits }) => (limits.some(({ renews }) => renews) ? { clock: Date.now } : undefined),
   checkStore: checkStoreKinds,
+  checkGiven(policy, tokens, given) {
+    if (policy.inFlight === undefined || sameCosts(tokens, exceptInFlight(policy, tokens, 0))) return;
+    throw new TypeError(`${expected("tokens", "of rates and quotas", given)}. Work returns tokens in flight when it is done`);
+  },
   evenly(limit) {
     if (limit.renews === undefined) return limit;
     const { capacity, windowSeconds = 0 } = limit;

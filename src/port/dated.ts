@@ -24,6 +24,8 @@ export interface DatedWork {
   storeOptions(policy: Policy): { readonly clock: () => number } | undefined;
   /** Throws for a store that does not count the limits, and for limits in flight with other times. */
   checkStore(store: object, policy: Policy): void;
+  /** Throws a TypeError for a debit or a credit of tokens in flight. `given` is what the caller wrote. */
+  checkGiven(policy: Policy, tokens: Costs, given: unknown): void;
   /** A rate in place of a quota in an outage. Any other limit stays what it is. */
   evenly(limit: Limit): Pick<Limit, "capacity" | "unitsPerMs" | "unitsPerToken">;
   /** The date of a quota after so many renewals, at most 100, from a date on. */

@@ -503,8 +503,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L2", test: FINES, in: "whileBlocked",
-    find: "(ms) => Math.max(ms, blockMs)",
-    replace: "() => blockMs",
+    find: "Math.max(reading.retryAfterMs, blockMs)",
+    replace: "blockMs",
   },
   {
     item: "L6", test: FINES, in: "blockLeft",

@@ -1,10 +1,11 @@
 import { expected, positiveInteger, wholeNumber } from "../../core/check.js";
-import { exceptInFlight, mapCosts } from "../../core/cost.js";
-import { costAt, sameCosts } from "../../core/limit.js";
+import { mapCosts } from "../../core/cost.js";
+import { costAt } from "../../core/limit.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import { LONGEST_BLOCK_MS } from "../../core/records.js";
 import type { Origin } from "../../core/model.js";
+import { datedWorkOf } from "../../port/dated.js";
 import { isUnlimited } from "../unlimited.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, Acts, PlainInternals } from "../internals.js";
@@ -41,9 +42,7 @@ export function createOperatorVerbs(
     if (isUnlimited(chosen)) return onBucket(key, options, false, doNothing);
     if (typeof tokens === "number") positiveInteger("tokens", tokens);
     const given = tokensOf(chosen, tokens, "tokens");
-    if (chosen.inFlight && !sameCosts(given, exceptInFlight(chosen, given, 0))) {
-      throw new TypeError(`${expected("tokens", "of rates and quotas", tokens)}. Work returns tokens in flight when it is done`);
-    }
+    datedWorkOf(chosen)?.checkGiven(chosen, given, tokens);
     const changes = mapCosts(chosen, given, (each) => (sign > 0 ? each : 0 - each));
     const tooMuch = (): RangeError =>
       new RangeError(`${expected("tokens", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
