@@ -17,12 +17,15 @@ import { ROOT, type Fence } from "./docs-read.js";
 const EXPRESS =
   'import express from "express"; const app = express(); declare global { namespace Express { interface Request { user?: { id: string } } } }';
 
+const FASTIFY = 'import fastify from "fastify"; const app = fastify(); declare module "fastify" { interface FastifyRequest { user?: { id: string } } }';
+
 /** The app of the README, on one line. */
 const QUICK_START = readFileSync(join(ROOT, "examples/quick-start/express.ts"), "utf8").replace(/\/\/.*$/gm, "").replaceAll("\n", " ");
 
 /** The preludes, by the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
+  fastify: FASTIFY,
   "quick start": QUICK_START,
   upgrades:
     'import type { IncomingMessage, Server } from "node:http"; import type { Duplex } from "node:stream"; import { createLimiter, perMinute, whenDone } from "sluice"; import { limitUpgrades } from "./examples/websocket/upgrades.js"; declare const server: Server, userOf: (request: IncomingMessage) => Promise<string | undefined>, webSockets: { handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (webSocket: object) => void): void; emit(event: "connection", webSocket: object, request: IncomingMessage): boolean }',
@@ -34,7 +37,7 @@ const named: Readonly<Record<string, string>> = {
 /** The prelude of all docstrings of one file. */
 const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/express.ts": EXPRESS,
-  "src/adapters/fastify.ts": 'import fastify from "fastify"; const app = fastify(); declare module "fastify" { interface FastifyRequest { user?: { id: string } } }',
+  "src/adapters/fastify.ts": FASTIFY,
   "src/adapters/hono.ts": 'import { Hono } from "hono"; interface AppEnv { Variables: { userId?: string } } const app = new Hono<AppEnv>()',
   "src/adapters/node.ts": 'import { createServer, type IncomingMessage } from "node:http"; declare function sessionOf(request: IncomingMessage): Promise<{ userId: string } | null>',
   "src/adapters/web.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
