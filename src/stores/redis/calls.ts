@@ -6,12 +6,11 @@ import { HANDED_ON } from "./batch.js";
 import {
   isElsewhere, isTryAgain, keyPrefixOf, scriptRunner, sendsAgain, withoutCommand, type AnyRedisClient, type RunScript,
 } from "./client.js";
-import type { NodeWay } from "./cluster/node-clients.js";
 import { LoneCalls } from "./lone.js";
 import { CallMarks, isTooLate, tooLate } from "./mark.js";
 import {
-  readReply, writeRequests, type BatchedRequest, type CallMark, type RedisPart, type RequestResult, type SendRequests,
-  type StoreRequest,
+  readReply, writeRequests, type BatchedRequest, type CallMark, type NodeWay, type RedisPart, type RequestResult,
+  type SendRequests, type StoreRequest,
 } from "./protocol.js";
 import { fullScript } from "./script.js";
 

@@ -1,9 +1,10 @@
 import type { Limit } from "../../core/limit.js";
 import type { Snapshot, StorePart } from "../shared/snapshot.js";
 import type { RunScript } from "./client.js";
-import type { NodeClient, NodeWay } from "./cluster/node-clients.js";
 import { loneScript } from "./script-lone.js";
-import { checkLength, snapshotOf, wholeOf, type ScriptCall, type StoreRequest } from "./protocol.js";
+import {
+  checkLength, snapshotOf, wholeOf, type NodeClient, type NodeWay, type ScriptCall, type StoreRequest,
+} from "./protocol.js";
 
 // The factor of the milliseconds in a short answer.
 const UNITS = 2 ** 32;

@@ -6,8 +6,7 @@ import type { Origin } from "../../core/model.js";
 import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
-import type { RunScript } from "./client.js";
-import type { NodeWay } from "./cluster/node-clients.js";
+import type { IoredisLike, NodeRedisLike, RunScript } from "./client.js";
 import { clockFault, numbersOfRates, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 import { datedWorkOf } from "../../port/dated.js";
 
@@ -59,6 +58,16 @@ export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
 
 /** A decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
 export type RequestResult = Decision | readonly Decision[] | boolean | undefined;
+
+/** The client of one node. It follows no redirection, so a call reaches that node or fails. */
+export type NodeClient = IoredisLike | NodeRedisLike;
+
+/** How a call with KEYS goes straight to a node. */
+export interface NodeWay {
+  readonly node: NodeClient;
+  /** The text to put before each key. The client of the node may add it itself. */
+  readonly prefix: string;
+}
 
 /**
  * Sends requests in one call: by `run`, or through the client to the slot of the first key. A lone call goes by `way`,

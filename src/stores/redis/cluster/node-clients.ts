@@ -1,14 +1,5 @@
 import { keyPrefixOf, type AnyRedisClient, type IoredisLike, type NodeRedisLike } from "../client.js";
-
-/** The client of one node. It follows no redirection, so a call reaches that node or fails. */
-export type NodeClient = IoredisLike | NodeRedisLike;
-
-/** How a call with KEYS goes straight to a node. */
-export interface NodeWay {
-  readonly node: NodeClient;
-  /** The text to put before each key. The client of the node may add it itself. */
-  readonly prefix: string;
-}
+import type { NodeClient, NodeWay } from "../protocol.js";
 
 interface IoredisNode extends IoredisLike {
   readonly status?: unknown;

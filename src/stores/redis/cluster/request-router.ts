@@ -2,10 +2,10 @@ import { storeChecks } from "#diagnostics";
 import { StoreError } from "../../shared/store-error.js";
 import { Batcher, HANDED_ON } from "../batch.js";
 import { scriptRunner, type AnyRedisClient, type RunScript } from "../client.js";
-import type { BatchedRequest, RedisPart, RequestResult, SendRequests } from "../protocol.js";
+import type { BatchedRequest, NodeClient, NodeWay, RedisPart, RequestResult, SendRequests } from "../protocol.js";
 import { slotOf } from "../slot.js";
 import { crossSlotScript, isRefusedWhole, isUnsupported } from "./cross-slot.js";
-import { nodeFinder, wayTo, type NodeClient, type NodeWay } from "./node-clients.js";
+import { nodeFinder, wayTo } from "./node-clients.js";
 
 /** How a store's keys are spread over a cluster. */
 export interface ClusterSetup {
