@@ -10,7 +10,7 @@ import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption } 
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { applyToNode, nodeReader, refuseOnNode } from "./node/response.js";
 import { asError } from "../http/user-functions.js";
-import type { Verdict } from "../http/verdict.js";
+import type { Verdict } from "../http/response/verdict.js";
 
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 

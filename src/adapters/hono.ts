@@ -10,13 +10,13 @@ import { misplaced } from "../http/misplaced.js";
 import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { watchesClient } from "../http/options/watches-client.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
-import { recordOf } from "../http/headers/field-record.js";
+import { recordOf } from "../http/response/field-record.js";
 import { bindingsOf, endWithBindings } from "./node/bindings.js";
 import { onClose } from "./node/disconnect.js";
 import { boundUnreadBody } from "./node/unread-body.js";
 import { applyToResponse, onSignalAbort, refusalHeaders, respondOnWeb } from "./web/response.js";
 import { endNow, endOnAbort, endWithBody } from "./web/work.js";
-import type { Pass, Refuse } from "../http/verdict.js";
+import type { Pass, Refuse } from "../http/response/verdict.js";
 
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 

@@ -12,7 +12,7 @@ import { withDefaults, type OverDefaults } from "../http/options/with-defaults.j
 import { errorRefusal } from "../http/response/refusal.js";
 import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./node/response.js";
 import { asError, runAside } from "../http/user-functions.js";
-import type { Verdict } from "../http/verdict.js";
+import type { Verdict } from "../http/response/verdict.js";
 
 export { boundUnreadBody } from "./node/unread-body.js";
 export { type Closable } from "./node/disconnect.js";

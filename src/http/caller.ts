@@ -9,7 +9,7 @@ import type { Unlimited } from "../limiter/unlimited.js";
 import { warnOnce } from "../warnings/warnings.js";
 import { TOKEN } from "./headers/field.js";
 import type { RequestReader } from "./reader.js";
-import { SKIP, type Verdict } from "./verdict.js";
+import { SKIP, type Verdict } from "./response/verdict.js";
 
 /**
  * A key that may be missing. A caller is unidentified when the key is null, undefined, empty, or a tuple with a missing

@@ -3,22 +3,24 @@ import { expected, notDefined, wholeNumber } from "../core/check.js";
 import { neverFits, parseCost, type Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
-import { isPolicy, type Policy } from "../core/policy.js";
+import { makeLimit, perSecond } from "../core/limit.js";
+import { isPolicy, makePolicy, type Policy, type PolicyOptions } from "../core/policy.js";
+import type { Store } from "../port/store.js";
 import type { LimiterCharge } from "../limiter/charge.js";
-import { internalsOf, type Decider, type PartTokens, type Requests } from "../limiter/internals.js";
+import { createDecider } from "../limiter/create-limiter.js";
+import { internalsOf, type Decider, type GateLimiter, type PartTokens, type Requests } from "../limiter/internals.js";
 import { thenOne } from "../limiter/now-or-later.js";
 import { alwaysShadow } from "../limiter/shadow.js";
 import { isUnlimited, unlimited } from "../limiter/unlimited.js";
 import { callerOf, createPreflights, NOT_ASKED } from "./caller.js";
-import { limiterOfGate, type GateLimiter } from "./gate-limiter.js";
 import { createHeaderWriter, DEFAULT_STYLES, type HeaderWriter } from "./headers/writer.js";
-import { checkGateOptions } from "./options/check-options.js";
+import { checkGateOptions, type CheckedOptions } from "./options/check-options.js";
 import type { AnyRespond, GateOptions, NoOptions } from "./options/options.js";
 import type { RequestReader } from "./reader.js";
 import { disconnectedRefusal } from "./response/refusal.js";
 import type { GateCharge, GateCharges } from "./response/work.js";
 import { contain } from "./user-functions.js";
-import { SKIP, type Verdict } from "./verdict.js";
+import { SKIP, type Verdict } from "./response/verdict.js";
 import { createVerdicts } from "./verdicts.js";
 
 /**
@@ -70,7 +72,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   const keyOf = run("key", options.key);
   const costOf = typeof fixedCost === "function" ? run("cost", fixedCost) : null;
   const policyOf = typeof options.policy === "function" ? run("policy", options.policy) : null;
-  const limiter = limiterOfGate(options);
+  const limiter = limiterOf(options);
   const { requests } = internalsOf(limiter);
   const [first] = limiter.parts as readonly [Decider];
   const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES);
@@ -157,6 +159,18 @@ function isFree(policy: unknown): boolean {
 function isSkip(skipped: unknown): boolean {
   if (skipped && skipped !== true) throw new TypeError(expected("skip()", "true or false", skipped));
   return skipped === true;
+}
+
+/** Returns the limiter of the options, or makes one. */
+function limiterOf<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): GateLimiter {
+  const { limiter, policy } = options;
+  if (limiter !== undefined) return limiter;
+  return createDecider<Store>({ ...options, policy: typeof policy === "function" ? picked() : (policy as PolicyOptions) });
+}
+
+// Placeholder for a limiter that gets another policy with each request. Never charged.
+function picked(): PolicyOptions {
+  return makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
 }
 
 /** Takes from a limiter of `createLimiter`. */

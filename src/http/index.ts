@@ -22,7 +22,7 @@ export { type OptionalWith, type OverDefaults } from "./options/with-defaults.js
 export { type RequestReader } from "./reader.js";
 export { type Refusal, type UnidentifiedRefusal } from "./response/own-answer.js";
 export { type Problem } from "./response/problem.js";
-export { fieldRecord } from "./headers/field-record.js";
+export { fieldRecord } from "./response/field-record.js";
 export { retryAfterSeconds, toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
 export { type Outcome, type Work } from "./response/work.js";
-export { type Pass, type Refuse, type Responder, type Skip, type Verdict } from "./verdict.js";
+export { type Pass, type Refuse, type Responder, type Skip, type Verdict } from "./response/verdict.js";

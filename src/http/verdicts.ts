@@ -3,7 +3,7 @@ import type { Refused } from "../core/decision.js";
 import { shownKey, type Key } from "../core/key.js";
 import { neverShadow } from "../limiter/shadow.js";
 import { keepInFlight } from "../limiter/verbs/keep-in-flight.js";
-import type { GateLimiter } from "./gate-limiter.js";
+import type { GateLimiter } from "../limiter/internals.js";
 import { NONE, type FieldList } from "./headers/field.js";
 import { addFields } from "./headers/stacked-fields.js";
 import type { HeaderWriter } from "./headers/writer.js";
@@ -13,7 +13,7 @@ import { Hold } from "./response/hold.js";
 import { createRefusals, disconnectedRefusal } from "./response/refusal.js";
 import { Work, type GateCharge, type GateCharges } from "./response/work.js";
 import { runAside } from "./user-functions.js";
-import type { Verdict } from "./verdict.js";
+import type { Verdict } from "./response/verdict.js";
 
 /** Turns decisions about a request into a verdict. */
 export interface Verdicts<Request> {

@@ -1,4 +1,5 @@
 import { limiterChecks } from "#diagnostics";
+import type { Decision } from "../core/decision.js";
 import { costAt, type Costs } from "../core/limit.js";
 import { mapCosts } from "../core/cost.js";
 import { encodeKey, type Key } from "../core/key.js";
@@ -23,6 +24,22 @@ export interface LimiterCharge {
 
 /** The charges of one call, one for each part of a limiter. Null for a part without a limit. */
 export type Charges = ReadonlyArray<LimiterCharge | null>;
+
+/** One bucket to charge, for one part of a combination or for several. */
+export interface Claim {
+  readonly charge: LimiterCharge;
+  /** The parts whose costs were added up, and the charge of each. */
+  readonly parts: readonly number[];
+  readonly own: readonly LimiterCharge[];
+}
+
+/** What a decision of a combination charged. */
+export interface CombinedCharge {
+  /** The combination that made it. */
+  readonly by: object;
+  readonly claims: readonly Claim[];
+  readonly decisions: ReadonlyArray<Decision | null>;
+}
 
 /**
  * Checks the arguments of `consume` and returns the charge on `limiter`, or null for a policy without a limit.

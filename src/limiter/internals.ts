@@ -101,6 +101,9 @@ export interface Decider extends Pick<PlainLimiter, "policy" | "store" | "waits"
   readonly parts: readonly Decider[];
 }
 
+/** The limiter of a gate: its own, or any other. */
+export type GateLimiter = Pick<Decider, "parts" | "waits">;
+
 /** A brand rather than a WeakMap, because another copy of this package must find the internals too. */
 const brand = (): symbol => Symbol.for("sluice.limiter");
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import type { Gate } from "../../http/gate.js";
 import { asError } from "../../http/user-functions.js";
-import type { Verdict } from "../../http/verdict.js";
+import type { Verdict } from "../../http/response/verdict.js";
 import { applyToReply, refuseOnReply } from "./reply.js";
 
 /** Decides about a request in a hook. Calls `next` for an allowed request, and with an error when the gate fails. */

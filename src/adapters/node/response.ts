@@ -1,14 +1,14 @@
 import { warnOnce } from "../../warnings/warnings.js";
 import { withoutContent, type FieldList } from "../../http/headers/field.js";
 import type { RequestReader } from "../../http/reader.js";
-import type { Pass, Refuse, Responder } from "../../http/verdict.js";
+import type { Pass, Refuse, Responder } from "../../http/response/verdict.js";
 import { isPromise } from "../../http/user-functions.js";
 import { toJson } from "../../http/response/own-answer.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";
-import { EXPOSE, exposing } from "../../http/response/cors.js";
+import { recordOf } from "../../http/response/field-record.js";
+import { EXPOSE, exposing } from "../../http/response/sent-fields.js";
 import { onClose, type Connected } from "./disconnect.js";
 import { endOnClose, type ClosingResponse } from "./end-of-work.js";
-import { recordOf } from "../../http/headers/field-record.js";
 import { watchRespond } from "./watch-respond.js";
 import { boundUnreadBody } from "./unread-body.js";
 

@@ -1,9 +1,9 @@
 import { show } from "../../core/check.js";
 import { isPromise, reportFailure, settleWithin } from "../../http/user-functions.js";
 import type { FieldList } from "../../http/headers/field.js";
-import type { Refuse, Responder } from "../../http/verdict.js";
+import type { Refuse, Responder } from "../../http/response/verdict.js";
 import { bareRedirect } from "./bare-redirect.js";
-import { recordOf } from "../../http/headers/field-record.js";
+import { recordOf } from "../../http/response/field-record.js";
 
 /** The part of Node's responses that shows their progress and sends the standard document. */
 interface EndingResponse {

@@ -1,12 +1,11 @@
 import { withoutContent } from "../../http/headers/field.js";
 import type { RequestReader } from "../../http/reader.js";
 import { useOrElse } from "../../http/user-functions.js";
-import type { Pass, Refuse, Responder } from "../../http/verdict.js";
+import type { Pass, Refuse, Responder } from "../../http/response/verdict.js";
 import { toJson } from "../../http/response/own-answer.js";
-import { isRedirect } from "../../http/response/redirect.js";
+import { EXPOSE, exposing, isRedirect } from "../../http/response/sent-fields.js";
 import { processWide } from "../../platform.js";
 import { takeResponse } from "./sendable.js";
-import { EXPOSE, exposing } from "../../http/response/cors.js";
 
 /** Reads web-standard requests. */
 export const webReader: Required<Omit<RequestReader<Request>, "adapter">> = {

@@ -1,5 +1,5 @@
 import { ownMembers } from "../../core/check.js";
-import type { GateLimiter } from "../gate-limiter.js";
+import type { GateLimiter } from "../../limiter/internals.js";
 
 /** The options that tell it. */
 interface WatchingOptions {

@@ -1,4 +1,4 @@
-import type { Refuse } from "../verdict.js";
+import type { Refuse } from "./verdict.js";
 
 /** A problem document (RFC 9457). `code` and `message` are for clients that do not read this format. */
 export interface Problem {

@@ -2,9 +2,8 @@ import { readings, type Decision, type Refused } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { labelOf, NONE, type FieldList } from "../headers/field.js";
 import type { HeaderWriter } from "../headers/writer.js";
-import type { CheckedOptions } from "../options/check-options.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
-import type { Refuse } from "../verdict.js";
+import type { Refuse } from "./verdict.js";
 import { PROBLEM_TYPE, toRefusal } from "./own-answer.js";
 import { ABNORMAL_USAGE, problemText } from "./problem.js";
 
@@ -34,14 +33,19 @@ interface Document {
   readonly decision?: Decision | null;
 }
 
+/** The options that answer a refused request. */
+interface AnswerOptions {
+  readonly functionTimeoutMs: number;
+  readonly respond?: unknown;
+  readonly unidentified?: unknown;
+}
+
 type Respond = (refusal: unknown, ...args: readonly unknown[]) => unknown;
 
 /** Makes refusals that the given options answer, with the wait in the form of the header styles. */
-export function createRefusals<Request, Rest extends readonly unknown[]>(
-  options: CheckedOptions<Request, Rest>, writer: HeaderWriter,
+export function createRefusals(
+  { functionTimeoutMs: timeoutMs, respond, unidentified }: AnswerOptions, writer: HeaderWriter,
 ): Refusals {
-  const { functionTimeoutMs: timeoutMs, respond, unidentified } = options;
-
   return {
     forDecision: (crossOrigin, judged, decision, fields) =>
       refuse(documentOf(judged, decision, fields), crossOrigin, "respond", respond),

@@ -1,6 +1,6 @@
-import type { Decision } from "../core/decision.js";
-import type { FieldList } from "./headers/field.js";
-import type { Work } from "./response/work.js";
+import type { Decision } from "../../core/decision.js";
+import type { FieldList } from "../headers/field.js";
+import type { Work } from "./work.js";
 
 /** The decision in a form for adapters: skip, pass or refuse. `outcome` distinguishes the three. */
 export type Verdict = Skip | Pass | Refuse;

@@ -1,20 +1,12 @@
 import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../../core/decision.js";
 import { chargedBy, markCharged } from "../../port/charged.js";
-import type { Charges, LimiterCharge } from "../charge.js";
+import type { Charges, CombinedCharge, LimiterCharge } from "../charge.js";
 import type { Observer } from "../events.js";
 import { giveBack, plainInternalsOf, type LimiterParts } from "../parts.js";
 import { startAll, thenOne } from "../now-or-later.js";
-import { chargeAll, claimsOf, partsOfClaims, type Claim } from "./charge-all.js";
+import { chargeAll, claimsOf, partsOfClaims } from "./charge-all.js";
 import { bindingPart } from "./decision-of-parts.js";
-
-/** What a decision of a combination charged. */
-export interface CombinedCharge {
-  /** The combination that made it. */
-  readonly by: object;
-  readonly claims: readonly Claim[];
-  readonly decisions: ReadonlyArray<Decision | null>;
-}
 
 /** Makes `ask`, `tell` and `giveBack` of a combination. */
 export function createAsk(self: () => LimiterParts): Pick<LimiterParts, "ask" | "tell" | "giveBack"> {

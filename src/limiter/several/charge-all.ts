@@ -6,17 +6,9 @@ import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
 import { markCharged } from "../../port/charged.js";
 import type { Charge, Store } from "../../port/store.js";
 import { holdingOf } from "../../port/dated.js";
-import { sumOfCharges, type LimiterCharge } from "../charge.js";
+import { sumOfCharges, type Claim, type LimiterCharge } from "../charge.js";
 import { orElse, startAll, thenOne } from "../now-or-later.js";
 import { askFor, giveBack, plainInternalsOf } from "../parts.js";
-
-/** One bucket to charge, for one part of a combination or for several. */
-export interface Claim {
-  readonly charge: LimiterCharge;
-  /** The parts whose costs were added up, and the charge of each. */
-  readonly parts: readonly number[];
-  readonly own: readonly LimiterCharge[];
-}
 
 type Decisions = ReadonlyArray<Decision | null>;
 

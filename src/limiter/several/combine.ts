@@ -8,7 +8,7 @@ import type { Charges } from "../charge.js";
 import type { Limiter, PlainLimiter } from "../limiter.js";
 import { thenOne } from "../now-or-later.js";
 import { partsOf, type LimiterParts } from "../parts.js";
-import { createRequests } from "../requests.js";
+import { createRequests } from "./requests.js";
 import { verbsOf } from "../verbs/verbs.js";
 import { combinedActs } from "./combined-acts.js";
 import { createAsk } from "./ask.js";

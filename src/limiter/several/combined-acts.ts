@@ -5,14 +5,13 @@ import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, otherKey } from "../../port/charged.js";
 import { checkPolicyIn, tokensOf } from "../arguments.js";
-import type { Charges } from "../charge.js";
+import type { Charges, Claim, CombinedCharge } from "../charge.js";
 import type { Act, Acts } from "../internals.js";
 import { startAll } from "../now-or-later.js";
 import { plainInternalsOf, type LimiterParts } from "../parts.js";
-import { claimsOf, partsOfClaims, type Claim } from "./charge-all.js";
+import { claimsOf, partsOfClaims } from "./charge-all.js";
 import { doNothing } from "../verbs/operator-verbs.js";
 import type { CombinationMember, MemberReader } from "./members.js";
-import type { CombinedCharge } from "./ask.js";
 
 /** Makes the verbs of a combination. All arguments are checked before anything is done. */
 export function combinedActs(members: readonly CombinationMember[], read: MemberReader, self: () => LimiterParts): Acts {

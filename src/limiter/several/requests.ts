@@ -1,11 +1,11 @@
-import { UNIDENTIFIED } from "../core/key.js";
-import type { Decision } from "../core/decision.js";
-import type { AbortSignalLike } from "../platform.js";
-import type { Charges } from "./charge.js";
-import type { Requests } from "./internals.js";
-import { thenOne } from "./now-or-later.js";
-import type { LimiterParts } from "./parts.js";
-import { bindingPart } from "./several/decision-of-parts.js";
+import { UNIDENTIFIED } from "../../core/key.js";
+import type { Decision } from "../../core/decision.js";
+import type { AbortSignalLike } from "../../platform.js";
+import type { Charges } from "../charge.js";
+import type { Requests } from "../internals.js";
+import { thenOne } from "../now-or-later.js";
+import type { LimiterParts } from "../parts.js";
+import { bindingPart } from "./decision-of-parts.js";
 
 /** Takes all charges or none, and tells the observers. `signal` cancels a wait. */
 export type TakeCharges = (charges: Charges, signal?: AbortSignalLike) => Decision | Promise<Decision>;

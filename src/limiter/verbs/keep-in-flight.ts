@@ -5,7 +5,7 @@ import { bucketId, type Policy } from "../../core/policy.js";
 import { chargedBy } from "../../port/charged.js";
 import { holdingOf, type HeldWork } from "../../port/dated.js";
 import { internalsOf, type PlainInternals } from "../internals.js";
-import type { CombinedCharge } from "../several/ask.js";
+import type { CombinedCharge } from "../charge.js";
 import type { PlainLimiter } from "../limiter.js";
 
 /** The parts of a limiter. */

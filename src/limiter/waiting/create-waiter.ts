@@ -7,7 +7,7 @@ import { throwOrReject } from "../arguments.js";
 import { attachInternals } from "../internals.js";
 import type { ConsumeOptions, Limiter, PlainLimiter } from "../limiter.js";
 import { partsOf, plainInternalsOf } from "../parts.js";
-import { createRequests, type TakeCharges } from "../requests.js";
+import { createRequests, type TakeCharges } from "../several/requests.js";
 import { verbsOf } from "../verbs/verbs.js";
 import { WaitQueues, type WaitBounds } from "./wait-queues.js";
 
