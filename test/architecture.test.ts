@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import entries from "../entries.json" with { type: "json" };
 import {
   HOUSE,
-  ambientNames, circlesOf, crowdedFunctions, drawArrows, linesOfCode, longLines, wrongArrows,
+  ambientNames, circlesOf, crowdedFunctions, drawArrows, folderArrows, linesOfCode, longLines, wrongArrows,
 } from "./architecture.js";
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" })
@@ -27,6 +27,28 @@ describe("arrows", () => {
     expect(circlesOf(arrows)).toEqual([]);
     const planted = drawArrows(new Map([["src/core/a.ts", 'import "./b.js";'], ["src/core/b.ts", 'import type { A } from "./c.js";'], ["src/core/c.ts", 'export * from "./a.js";']]));
     expect(circlesOf(planted)).toEqual([["src/core/a.ts", "src/core/b.ts", "src/core/c.ts"]]);
+  });
+
+  test("no circle of folders within a room, nor of a folder and the files beside it", () => {
+    expect(circlesOf(folderArrows(arrows))).toEqual([]);
+    const files = {
+      "src/http/gate.ts": 'import "./headers/writer.js"; import "./response/work.js";',
+      "src/http/headers/writer.ts": 'import type { Work } from "../response/work.js";',
+      "src/http/response/work.ts": 'import "../headers/field.js";',
+      "src/limiter/verbs/run.ts": 'import "../parts.js";',
+      "src/limiter/parts.ts": 'import type { Act } from "./verbs/verbs.js";',
+      "src/testing/cases/laws/l1.ts": 'import "../edges/e.js";',
+      "src/testing/cases/edges/e.ts": 'import "../laws/l2.js";',
+      // No circles: files of one folder, a folder under the files that use it, and two rooms.
+      "src/core/key.ts": 'import "./check.js";',
+      "src/command/io.ts": 'import "./log/names.js";',
+      "src/client/index.ts": 'import "../http/retry-after/retry-after.js";',
+    };
+    expect(circlesOf(folderArrows(drawArrows(new Map(Object.entries(files)))))).toEqual([
+      ["src/http/headers", "src/http/response"],
+      ["src/limiter/parts.ts", "src/limiter/verbs"],
+      ["src/testing/cases/edges", "src/testing/cases/laws"],
+    ]);
   });
 
   const planted: [where: string, code: string, named: string][] = [

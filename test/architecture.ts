@@ -103,6 +103,19 @@ export function circlesOf(arrows: readonly Arrow[]): string[][] {
   return found;
 }
 
+/**
+ * The arrows within a room, between what lies in one folder: an arrow from or into a folder deeper down is one of that
+ * folder. A circle of these is two folders, or a folder and files beside it, that lean on each other.
+ */
+export function folderArrows(arrows: readonly Arrow[]): Arrow[] {
+  return arrows.flatMap(({ from, to, how }) => {
+    if (roomOf(from) !== roomOf(to) || from === to) return [];
+    const [own, other] = [from.split("/"), to.split("/")];
+    const depth = own.findIndex((name, i) => name !== other[i]) + 1;
+    return [{ from: own.slice(0, depth).join("/"), to: other.slice(0, depth).join("/"), how }];
+  });
+}
+
 function allowed(arrow: Arrow): boolean {
   const { from, to } = arrow;
   if (!to.startsWith("src/")) return outsideAllowed(arrow);
