@@ -42,7 +42,7 @@ export function placeOf(path: string): string {
 /** What is wrong with the sidebar: pages that it lacks, and lines that lead nowhere. */
 export function sidebarMistakes(parts: readonly Part[], written: readonly string[]): string[] {
   const listed = parts.flatMap(({ pages }) => pages.map(([path]) => `${path}.md`));
-  const missing = written.filter((path) => !listed.includes(path) && !path.startsWith("docs/decisions/"));
+  const missing = written.filter((path) => !listed.includes(path));
   const extra = listed.filter((path) => !written.includes(path));
   return [...missing.map((path) => `site/sidebar.ts lacks ${path}`), ...extra.map((path) => `site/sidebar.ts names ${path}, which does not exist`)];
 }
@@ -106,11 +106,9 @@ export function assemble(): SidebarItem[] {
 
   const list = (text: string, items: ReadonlyArray<readonly [place: string, text: string]>): SidebarItem => ({ text, collapsed: true, items: items.map(([place, name]) => ({ text: name, link: `/${place.replace(/index\.md$|\.md$/, "")}` })) });
   const hand = (part: Part): SidebarItem => ({ ...list(part.text, part.pages.map(([path, text]) => [placeOf(`${path}.md`), text])), collapsed: part.text !== "Start" });
-  const decisions = written.filter((path) => /^docs\/decisions\/\d/.test(path)).map((path) => [placeOf(path), `${Number(/\d+/.exec(path)?.[0])}. ${titleIn(read(path)).replace(/^\d+\. /, "")}`] as const);
   const api = [...reference].filter(([file]) => file !== "index.md" && isEntry(file)).map(([file, text]) => [`api/${file}`, titleIn(text)] as const);
   const generated: Readonly<Record<string, SidebarItem[]>> = {
     "Moving here": [list("Examples", [["examples/index.md", "All examples"], ...examples.map((each) => [pageOf(each), each.title] as const)])],
-    "For authors": [list("Decisions", [["decisions/index.md", "All decisions"], ...decisions])],
     Project: [list("API reference", [["api/index.md", "All entries"], ...api])],
   };
   ownTexts = new Map([["index.md", mapLinks(read("README.md").replace(/^\[!\[.*\n+/m, ""), (link) => siteLink(link, "README.md", places))], ["playground.md", PLAYGROUND_TEXT]]);
@@ -118,7 +116,6 @@ export function assemble(): SidebarItem[] {
     { text: "Home", places: [...ownTexts.keys()] },
     ...PARTS.map(({ text, pages }) => ({ text, places: pages.map(([path]) => placeOf(`${path}.md`)) })),
     { text: "Examples", places: ["examples/index.md", ...examples.map(pageOf)] },
-    { text: "Decisions", places: ["decisions/index.md", ...decisions.map(([place]) => place)] },
     { text: "API reference", places: [...reference.keys()].filter((file) => file === "index.md" || isEntry(file)).map((file) => `api/${file}`) },
     { text: "API symbols", places: [...reference.keys()].filter((file) => file !== "index.md" && !isEntry(file)).map((file) => `api/${file}`) },
   ];

@@ -13,7 +13,7 @@ const stores = { memory: "Memory", redis: "Redis", postgres: "Postgres", lease: 
 const moving = { "from-express-rate-limit": "express-rate-limit", "from-rate-limiter-flexible": "rate-limiter-flexible", "from-fastify-rate-limit": "@fastify/rate-limit", "from-hono-rate-limiter": "hono-rate-limiter", "from-nestjs-throttler": "@nestjs/throttler", "from-express-slow-down": "express-slow-down" };
 const inFolder = (folder: string, names: Readonly<Record<string, string>>) => Object.entries(names).map(([name, text]) => [`docs/${folder}/${name}`, text] as const);
 
-/** The parts that are written by hand. Examples, decisions and the API reference list themselves. */
+/** The parts that are written by hand. Examples and the API reference list themselves. */
 export const PARTS: readonly Part[] = [
   { text: "Start", pages: [["docs/README", "Get started"], ["docs/guides/recipes", "Recipes"], ["docs/options", "Options"], ["docs/runtimes", "Runtimes"], ["docs/comparison", "Comparison"]] },
   { text: "Concepts", pages: [["docs/concepts", "Concepts"], ["docs/guides/choosing-numbers", "Choosing numbers"], ["docs/guides/rate-or-quota", "Rate, quota or both?"], ["docs/guides/in-flight", "Requests in flight"], ["docs/guides/choosing-a-key", "Choosing a key"]] },
@@ -38,5 +38,5 @@ export const PARTS: readonly Part[] = [
   { text: "Errors and warnings", pages: [["docs/guides/errors", "Errors"], ["docs/guides/warnings", "Warnings"]] },
   { text: "Security", pages: [["docs/security", "Threat model"], ["docs/guides/hardening", "Hardening"], ["docs/guides/proxies-and-cors", "Proxies and CORS"], ["SECURITY", "Report a vulnerability"]] },
   { text: "For authors", pages: [["docs/guides/writing-a-store", "Writing a store"], ["docs/guides/writing-an-adapter", "Writing an adapter"], ["CONTRIBUTING", "Contributing"]] },
-  { text: "Project", pages: [["docs/performance", "Performance"], ["CHANGELOG", "Changelog"]] },
+  { text: "Project", pages: [["docs/performance", "Performance"], ["docs/decisions", "Decisions"], ["CHANGELOG", "Changelog"]] },
 ];

@@ -26,12 +26,12 @@ describe("pages as text", () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(join(folder, "pages/guides"), { recursive: true });
     writeFileSync(join(folder, "pages/guides/a.md"), "---\nx: 1\n---\n\n# A\n\nFirst. Second.\n");
-    writeFileSync(join(folder, "pages/b.md"), "# B\n\nThe record of a decision.\n");
-    writeTexts(join(folder, "pages"), join(folder, "out"), "/sluice/", [{ text: "Guides", places: ["guides/a.md"] }, { text: "Decisions", places: ["b.md"] }]);
+    writeFileSync(join(folder, "pages/b.md"), "# B\n\nWhat was decided.\n");
+    writeTexts(join(folder, "pages"), join(folder, "out"), "/sluice/", [{ text: "Guides", places: ["guides/a.md"] }, { text: "Project", places: ["b.md"] }]);
     const read = (file: string): string => readFileSync(join(folder, "out", file), "utf8");
     expect(read("guides/a.md")).toBe("# A\n\nFirst. Second.\n");
-    expect(read("llms.txt")).toContain("## Guides\n\n- [A](/sluice/guides/a.md): First.\n\n## Decisions\n\n- [B](/sluice/b.md): The record of a decision.\n");
-    expect([read("llms-full.txt").includes("Second."), read("llms-full.txt").includes("record")]).toEqual([true, false]);
+    expect(read("llms.txt")).toContain("## Guides\n\n- [A](/sluice/guides/a.md): First.\n\n## Project\n\n- [B](/sluice/b.md): What was decided.\n");
+    expect([read("llms-full.txt").includes("Second."), read("llms-full.txt").includes("decided")]).toEqual([true, false]);
     writeTexts(join(folder, "pages"), join(folder, "out"), "/", [{ text: "Home", places: ["index.md"] }], new Map([["index.md", "# Home\n\nA text of its own.\n"]]));
     expect([read("index.md"), read("llms.txt").includes("- [Home](/index.md): A text of its own.")]).toEqual(["# Home\n\nA text of its own.\n", true]);
   });
