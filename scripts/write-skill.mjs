@@ -1,5 +1,5 @@
 // Writes the parts of skills/sluice that repeat the documentation: the options in SKILL.md, and a file for each move. Run
-// `npm run skill` after a change of docs/options.md or docs/moving. With --check it writes nothing, and fails when a file
+// `npm run reference` after a change of docs/options.md or docs/moving. With --check it writes nothing, and fails when a file
 // would change.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync, existsSync } from "node:fs";
 import { join } from "node:path/posix";
@@ -40,7 +40,7 @@ for (const file of readdirSync(join(ROOT, "docs/moving")).filter((name) => name.
 for (const [path, text] of files) {
   if (existsSync(join(ROOT, path)) && read(path) === text) continue;
   if (process.argv.includes("--check")) {
-    console.error(`${path} does not follow the documentation: run \`npm run skill\``);
+    console.error(`${path} does not follow the documentation: run \`npm run reference\``);
     process.exitCode = 1;
     continue;
   }

@@ -7,8 +7,10 @@ export type StoreUnavailableCode = "ERR_STORE_TIMEOUT" | "ERR_STORE_OPEN";
  * The limiter has no answer of the store. Found in `decision.error`. Its `code` is stable:
  *
  * - `"ERR_STORE_TIMEOUT"`: no answer came within `timeoutMs` of the store. It may have taken the tokens all the same.
- *   `cause` is the error with which the connection failed, if the store knows it.
+ *   `cause` is the error with which the connection failed, if the store knows it. Find out why the store is slow, or raise
+ *   `timeoutMs`.
  * - `"ERR_STORE_OPEN"`: the circuit breaker is open after too many failures. The store was not asked and took nothing.
+ *   Bring it back: one call every `probeEveryMs` tests it.
  * @example
  * if (decision.error instanceof StoreUnavailableError) console.warn(decision.error.code);
  */

@@ -1,0 +1,2 @@
+export function withReference(text: string, path: string): string;
+export function referencePages(): string[];
