@@ -29,7 +29,7 @@ export const PARTS: readonly Part[] = [
   {
     text: "Guides",
     pages: inFolder("guides", {
-      headers: "Header fields", "own-answers": "Custom responses", "limiting-by-body": "Limits by the body", "several-limiters": "Several limiters", settling: "Settling",
+      headers: "Header fields", "own-answers": "Custom responses", "limiting-by-body": "Limits by the body", login: "A login", "several-limiters": "Several limiters", settling: "Settling",
       waiting: "Waiting", "fines-and-blocks": "Fines and blocks", "llm-budgets": "LLM budgets", metrics: "Metrics", "who-is-limited": "Who is limited?", "one-file-of-limits": "One file of limits", "forty-services": "Forty services", "changing-limits": "Changing limits", "one-customers-limit": "Raise one customer's limit", "shadow-mode": "Shadow mode", "testing-your-app": "Testing your app",
     }),
   },

@@ -1,9 +1,9 @@
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import { addressKey, MemoryStore } from "sluice";
 import { rateLimit } from "sluice/express";
-import { accountOf, passwordOf, perAccount, perAddress, perPhone, phoneOf, type Service } from "./body.js";
+import { perAddress, perPhone, phoneOf, type Service } from "./body.js";
 
-export function createApp({ check, sendCode, clock }: Service): Express {
+export function createApp({ sendCode, clock }: Service): Express {
   const app = express();
 
   // 1. Each address, before a body is read.
@@ -11,24 +11,9 @@ export function createApp({ check, sendCode, clock }: Service): Express {
   // 2. Bodies of a bounded size.
   app.use(express.json({ limit: "1kb" }));
 
-  // 3. Each account. Only a wrong password costs a token, so a login that succeeds gives it back.
-  const accounts = rateLimit({
-    policy: perAccount,
-    key: (request) => ["account", accountOf(request.body)],
-    unidentified: "skip", // without an account, the handler answers 400
-    actualCost: ({ status }) => (status === 200 ? 0 : undefined),
-    store: new MemoryStore({ clock }),
-  });
-  app.post("/login", accounts, async (request, response) => {
-    const account = accountOf(request.body);
-    if (account === undefined) return void response.status(400).send("Which account?");
-    if (!(await check(account, passwordOf(request.body)))) return void response.status(401).send("Wrong account or password");
-    response.send("Welcome");
-  });
-
   // 3. Each number. A message that was sent costs, so its token stays taken.
   const phones = rateLimit({ policy: perPhone, key: (request) => ["phone", phoneOf(request.body)], unidentified: "skip", store: new MemoryStore({ clock }) });
-  app.post("/login/code", phones, async (request, response) => {
+  app.post("/code", phones, async (request, response) => {
     const phone = phoneOf(request.body);
     if (phone === undefined) return void response.status(400).send("Which number?");
     await sendCode(phone);

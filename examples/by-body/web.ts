@@ -1,29 +1,14 @@
 import { addressKey, MemoryStore } from "sluice";
 import { rateLimit } from "sluice/web";
-import { accountOf, passwordOf, perAccount, perAddress, perPhone, phoneOf, readJson, type Service } from "./body.js";
+import { perAddress, perPhone, phoneOf, readJson, type Service } from "./body.js";
 
 // 2. Bodies of a bounded size, read once.
 const bodyOf = async (request: Request): Promise<unknown> => request.body && readJson(request, request.body);
 
 /** `addressOf` depends on your platform: `CF-Connecting-IP` on Cloudflare, `info.remoteAddr.hostname` in Deno. */
-export function createHandler({ check, sendCode, clock }: Service, addressOf: (request: Request) => string | undefined): (request: Request) => Promise<Response> {
+export function createHandler({ sendCode, clock }: Service, addressOf: (request: Request) => string | undefined): (request: Request) => Promise<Response> {
   // 1. Each address, before a body is read.
   const addresses = rateLimit({ policy: perAddress, key: (request) => addressKey(addressOf(request), { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) });
-
-  // 3. Each account. Only a wrong password costs a token, so a login that succeeds gives it back.
-  const accounts = rateLimit({
-    policy: perAccount,
-    key: async (request) => ["account", accountOf(await bodyOf(request))],
-    unidentified: "skip", // without an account, the handler answers 400
-    actualCost: ({ status }) => (status === 200 ? 0 : undefined),
-    store: new MemoryStore({ clock }),
-  });
-  const login = accounts(async (request) => {
-    const body = await bodyOf(request);
-    const account = accountOf(body);
-    if (account === undefined) return new Response("Which account?", { status: 400 });
-    return (await check(account, passwordOf(body))) ? new Response("Welcome") : new Response("Wrong account or password", { status: 401 });
-  });
 
   // 3. Each number. A message that was sent costs, so its token stays taken.
   const phones = rateLimit({ policy: perPhone, key: async (request) => ["phone", phoneOf(await bodyOf(request))], unidentified: "skip", store: new MemoryStore({ clock }) });
@@ -36,8 +21,7 @@ export function createHandler({ check, sendCode, clock }: Service, addressOf: (r
 
   const handle = addresses((request) => {
     const { pathname } = new URL(request.url);
-    if (request.method === "POST" && pathname === "/login") return login(request);
-    if (request.method === "POST" && pathname === "/login/code") return code(request);
+    if (request.method === "POST" && pathname === "/code") return code(request);
     return new Response("Not found", { status: 404 });
   });
   return async (request) => handle(request);
