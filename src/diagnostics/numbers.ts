@@ -9,15 +9,15 @@ export interface NumberedMember {
   readonly internals: { readonly members?: readonly NumberedMember[] };
 }
 
-/** The charge of a limiter, or a claim: the charges of some limiters, by their places. */
+/** The charge of a limiter, or of a bucket: the charges of some limiters, by their places. */
 type ChargedLimits =
   | { readonly policy: Policy }
   | { readonly parts: readonly number[]; readonly own: ReadonlyArray<{ readonly policy: Policy }> };
 
 /**
  * Throws a TypeError for one number under several limits, with what to write for all members. `charged` has the charge
- * of each limiter, or all claims. `tokens` has an entry for each limiter. A limiter that the call leaves alone has
- * none.
+ * of each limiter, or those of the buckets. `tokens` has an entry for each limiter. A limiter that the call leaves
+ * alone has none.
  */
 export function checkNumbers(
   title: string, members: readonly NumberedMember[], charged: ReadonlyArray<ChargedLimits | null>, tokens: readonly unknown[],

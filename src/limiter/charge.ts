@@ -1,12 +1,11 @@
 import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
-import { costAt, type Costs } from "../core/limit.js";
-import { mapCosts } from "../core/cost.js";
+import type { Costs } from "../core/limit.js";
 import { encodeKey, type Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import { isUnlimited } from "./unlimited.js";
 import { costOf, policyOf, type ConsumeArgument } from "./arguments.js";
-import type { ConsumeOptions, PlainLimiter } from "./limiter.js";
+import type { PlainLimiter } from "./limiter.js";
 
 /** One charge of a limiter, checked and copied. */
 export interface LimiterCharge {
@@ -14,8 +13,6 @@ export interface LimiterCharge {
   readonly key: Key;
   readonly policy: Policy;
   readonly cost: Costs;
-  /** The cost and the policy, as in `consume`. */
-  readonly asked: ConsumeOptions;
   /** The key, encoded for the store. */
   readonly encoded: string;
   /** Whether it is counted and never refused. Asked once for each call: a second answer of a function may differ. */
@@ -25,20 +22,18 @@ export interface LimiterCharge {
 /** The charges of one call, one for each part of a limiter. Null for a part without a limit. */
 export type Charges = ReadonlyArray<LimiterCharge | null>;
 
-/** One bucket to charge, for one part of a combination or for several. */
-export interface Claim {
-  readonly charge: LimiterCharge;
+/** The charge on one bucket, for one part of a combination or for several. */
+export interface BucketCharge extends LimiterCharge {
   /** The parts whose costs were added up, and the charge of each. */
   readonly parts: readonly number[];
   readonly own: readonly LimiterCharge[];
 }
 
-/** What a decision of a combination charged. */
+/** What an allowed decision of a combination charged. */
 export interface CombinedCharge {
   /** The combination that made it. */
   readonly by: object;
-  readonly claims: readonly Claim[];
-  readonly decisions: ReadonlyArray<Decision | null>;
+  readonly charges: ReadonlyArray<BucketCharge & { readonly decision: Decision }>;
 }
 
 /**
@@ -54,24 +49,5 @@ export function chargeOf(limiter: PlainLimiter, key: Key, asked: ConsumeArgument
   // A copy, because the caller may change its key before the charge is made. A gate knows its own UNIDENTIFIED, which
   // is encoded as "(", by identity.
   const own = typeof key === "string" || encoded === "(" ? key : ([...key] as Key & unknown[]);
-  return { limiter, key: own, policy, cost, asked: askedOf(policy, cost), encoded, shadow: limiter.shadow(own) };
-}
-
-/** Adds the cost of `other` to that of a charge on the same bucket. */
-export function sumOfCharges(charge: LimiterCharge, other: LimiterCharge): LimiterCharge {
-  const { policy } = charge;
-  const cost = mapCosts(policy, charge.cost, (each, i) => Math.min(Number.MAX_SAFE_INTEGER, each + costAt(other.cost, i)));
-  return { ...charge, cost, asked: askedOf(policy, cost) };
-}
-
-/** The options of `consume` for checked costs: a copy, because the caller may change its own. */
-function askedOf(policy: Policy, cost: Costs): ConsumeOptions {
-  return {
-    // By name where one number may not be for limits in flight.
-    cost:
-      typeof cost === "number" && !policy.inFlight
-        ? cost
-        : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)])),
-    policy,
-  };
+  return { limiter, key: own, policy, cost, encoded, shadow: limiter.shadow(own) };
 }

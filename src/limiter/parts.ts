@@ -1,7 +1,7 @@
 import { limiterChecks, type NumberedMember } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
-import type { ConsumeArgument } from "./arguments.js";
+import { requireMethod, type ConsumeArgument } from "./arguments.js";
 import { chargeOf, type Charges, type LimiterCharge } from "./charge.js";
 import { internalsOf, type Acts, type Internals, type PartTokens, type PlainInternals } from "./internals.js";
 import type { Limiter, PlainLimiter } from "./limiter.js";
@@ -77,6 +77,13 @@ export function askFor({ limiter, policy, encoded, cost, shadow }: LimiterCharge
   if (shadow) return thenOne(decided, inShadow);
   if (limiterChecks) limiterChecks.watchHeld(limiter.store, policy, decided);
   return decided;
+}
+
+/** The decision that {@link askFor} would make now. Throws a TypeError when the store has no `peek`. */
+export function peekAt({ limiter, policy, encoded, cost, shadow }: LimiterCharge): Decision | Promise<Decision> {
+  requireMethod(limiter.store, "peek");
+  const decided = plainInternalsOf(limiter).guarded.peek(policy, encoded, cost);
+  return shadow ? thenOne(decided, inShadow) : decided;
 }
 
 /** Returns the tokens of one charge. Does not wake callers that wait for them. */

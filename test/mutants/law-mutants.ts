@@ -18,7 +18,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: "settle-keys", in: "combinedActs",
-    find: "own[part]?.encoded !== claim.own[i]?.encoded",
+    find: "own[part]?.encoded !== made.own[i]?.encoded",
     replace: "own[part] === undefined",
   },
   {
@@ -98,7 +98,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "combine", in: "giveBackAll",
-    find: "(decision ? undo((claims[i] as Claim).charge, decision) : undefined)",
+    find: "(decision ? undo(charges[i] as LimiterCharge, decision) : undefined)",
     replace: "undefined as undefined",
   },
   {
@@ -108,8 +108,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "combine-errors", in: "chargeGroups",
-    find: "(error) => giveBackAll(claims, made, () => {",
-    replace: "(error) => giveBackAll(claims, [], () => {",
+    find: "(error) => giveBackAll(charges, made, () => {",
+    replace: "(error) => giveBackAll(charges, [], () => {",
   },
   {
     item: "L10", test: "combine-names", in: "groupsOf",
@@ -358,8 +358,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L17", test: FAILING, in: "combinedActs",
-    find: "return () => startAll(peeks, (decisions) =>",
-    replace: "return () => Promise.all(peeks.map((peek) => peek())).then((decisions) =>",
+    find: "return () => startAll(peeks, (all) =>",
+    replace: "return () => Promise.all(peeks.map((peek) => peek())).then((all) =>",
   },
   {
     item: "L17", test: FAILING, in: "combinedActs",

@@ -5,7 +5,7 @@ import type { Charges, CombinedCharge, LimiterCharge } from "../charge.js";
 import type { Observer } from "../events.js";
 import { giveBack, plainInternalsOf, type LimiterParts } from "../parts.js";
 import { startAll, thenOne } from "../now-or-later.js";
-import { chargeAll, claimsOf, partsOfClaims } from "./charge-all.js";
+import { byBucket, chargeAll, decisionsOfParts } from "./charge-all.js";
 import { bindingPart } from "./decision-of-parts.js";
 
 /** Makes `ask`, `tell` and `giveBack` of a combination. */
@@ -13,10 +13,12 @@ export function createAsk(self: () => LimiterParts): Pick<LimiterParts, "ask" | 
   const log = limiterChecks ? limiterChecks.createDecisionLog() : null;
   return {
     ask(charges) {
-      const claims = claimsOf(charges);
-      return thenOne(chargeAll(claims), (decisions) => {
-        const decision = self().decisionOf(partsOfClaims(charges.length, claims, decisions), charges);
-        return decision.allowed ? markCharged(decision, { by: self(), claims, decisions } satisfies CombinedCharge) : decision;
+      const buckets = byBucket(charges);
+      return thenOne(chargeAll(buckets), (decisions) => {
+        const decision = self().decisionOf(decisionsOfParts(charges.length, buckets, decisions), charges);
+        if (!decision.allowed) return decision;
+        const made = buckets.map((bucket, i) => ({ ...bucket, decision: decisions[i] as Decision }));
+        return markCharged(decision, { by: self(), charges: made } satisfies CombinedCharge);
       });
     },
     tell(charges, decision, durationMs) {
@@ -25,9 +27,9 @@ export function createAsk(self: () => LimiterParts): Pick<LimiterParts, "ask" | 
       tellObservers(charges, parts, durationMs);
     },
     giveBack(_charges, decision) {
-      const { claims, decisions } = chargedBy(decision) as CombinedCharge;
+      const { charges } = chargedBy(decision) as CombinedCharge;
       markCharged(decision, null);
-      const returns = claims.map(({ charge }, i) => () => giveBack(charge, decisions[i] as Decision));
+      const returns = charges.map((charge) => () => giveBack(charge, charge.decision));
       return startAll<void, void>(returns, () => undefined);
     },
   };

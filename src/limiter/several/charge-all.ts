@@ -1,32 +1,35 @@
 import { checkAnswer, limiterChecks } from "#diagnostics";
 import { expected } from "../../core/check.js";
 import { monotonicClock } from "../../core/clock.js";
+import { mapCosts } from "../../core/cost.js";
 import type { Decision } from "../../core/decision.js";
+import { costAt } from "../../core/limit.js";
 import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
 import { markCharged } from "../../port/charged.js";
 import type { Charge, Store } from "../../port/store.js";
 import { holdingOf } from "../../port/dated.js";
-import { sumOfCharges, type Claim, type LimiterCharge } from "../charge.js";
+import type { BucketCharge, Charges, LimiterCharge } from "../charge.js";
 import { orElse, startAll, thenOne } from "../now-or-later.js";
-import { askFor, giveBack, plainInternalsOf } from "../parts.js";
+import { askFor, giveBack, peekAt, plainInternalsOf } from "../parts.js";
 
 type Decisions = ReadonlyArray<Decision | null>;
 
 /**
- * Returns one claim for each bucket. Parts on one bucket are charged the sum of their costs. Throws a TypeError for two
+ * Returns the charge on each bucket. Parts on one bucket are charged the sum of their costs. Throws a TypeError for two
  * tiers of one name on one bucket.
  */
-export function claimsOf(charges: ReadonlyArray<LimiterCharge | null>): readonly Claim[] {
-  const claims: Claim[] = [];
+export function byBucket(charges: Charges): readonly BucketCharge[] {
+  const buckets: BucketCharge[] = [];
   charges.forEach((charge, part) => {
     if (charge === null) return;
-    const i = claims.findIndex((claim) => claim.charge.shadow === charge.shadow && isSameBucket(claim.charge, charge));
-    if (i < 0) return void claims.push({ charge, parts: [part], own: [charge] });
-    const same = claims[i] as Claim;
-    checkSameNumbers(same.charge.policy, charge.policy);
-    claims[i] = { charge: sumOfCharges(same.charge, charge), parts: [...same.parts, part], own: [...same.own, charge] };
+    const i = buckets.findIndex((each) => each.shadow === charge.shadow && isSameBucket(each, charge));
+    const same = buckets[i];
+    if (same === undefined) return void buckets.push({ ...charge, parts: [part], own: [charge] });
+    checkSameNumbers(same.policy, charge.policy);
+    const cost = mapCosts(same.policy, same.cost, (each, k) => Math.min(Number.MAX_SAFE_INTEGER, each + costAt(charge.cost, k)));
+    buckets[i] = { ...same, cost, parts: [...same.parts, part], own: [...same.own, charge] };
   });
-  return claims;
+  return buckets;
 }
 
 function isSameBucket(a: LimiterCharge, b: LimiterCharge): boolean {
@@ -41,29 +44,29 @@ function checkSameNumbers(policy: Policy, other: Policy): void {
   );
 }
 
-/** The decision of each part, from those of the claims. */
-export function partsOfClaims(size: number, claims: readonly Claim[], decisions: Decisions): Decisions {
+/** The decision of each part, from those on the buckets. */
+export function decisionsOfParts(size: number, buckets: readonly BucketCharge[], decisions: Decisions): Decisions {
   const parts = Array<Decision | null>(size).fill(null);
-  claims.forEach((claim, i) => {
-    for (const part of claim.parts) parts[part] = decisions[i] ?? null;
+  buckets.forEach((bucket, i) => {
+    for (const part of bucket.parts) parts[part] = decisions[i] ?? null;
   });
   return parts;
 }
 
-/** Charges all claims or none of them. Returns the decision on each, or null for one that was not asked. */
-export function chargeAll(claims: readonly Claim[]): Decisions | Promise<Decisions> {
-  return chargeGroups(claims, groupsOf(claims), []);
+/** Makes all charges or none of them. Returns the decision on each, or null for one that was not asked. */
+export function chargeAll(charges: readonly LimiterCharge[]): Decisions | Promise<Decisions> {
+  return chargeGroups(charges, groupsOf(charges), []);
 }
 
 /**
- * The positions of claims that are charged in one step. Claims on a store with `consumeTogether` are one group, if the
- * store can take them together. Any other claim is a group of its own. So is one in shadow mode, because its refusal
+ * The positions of charges that are made in one step. Charges on a store with `consumeTogether` are one group, if the
+ * store can take them together. Any other charge is a group of its own. So is one in shadow mode, because its refusal
  * must not refuse the others.
  */
-function groupsOf(claims: readonly Claim[]): readonly number[][] {
+function groupsOf(charges: readonly LimiterCharge[]): readonly number[][] {
   const groups: number[][] = [];
   const byStore = new Map<Store, number[]>();
-  claims.forEach(({ charge: { limiter: { store }, shadow } }, i) => {
+  charges.forEach(({ limiter: { store }, shadow }, i) => {
     const known = shadow ? undefined : byStore.get(store);
     if (known !== undefined) return void known.push(i);
     const group = [i];
@@ -71,43 +74,39 @@ function groupsOf(claims: readonly Claim[]): readonly number[][] {
     if (!shadow && store.consumeTogether !== undefined) byStore.set(store, group);
   });
   return groups.flatMap((group) => {
-    const isApart = group.length > 1 && storeOf(claims, group).takesTogether?.(storeCharges(claims, group)) === false;
+    const own = group.map((i) => charges[i] as LimiterCharge);
+    const isApart = group.length > 1 && own[0]?.limiter.store.takesTogether?.(storeCharges(own)) === false;
     return isApart ? group.map((i) => [i]) : [group];
   });
 }
 
-function storeOf(claims: readonly Claim[], group: readonly number[]): Store {
-  return (claims[group[0] as number] as Claim).charge.limiter.store;
-}
-
-function storeCharges(claims: readonly Claim[], group: readonly number[]): readonly Charge[] {
-  return group.map((i) => {
-    const { policy, encoded, cost } = (claims[i] as Claim).charge;
-    return { policy, key: encoded, cost };
-  });
+function storeCharges(charges: readonly LimiterCharge[]): readonly Charge[] {
+  return charges.map(({ policy, encoded: key, cost }) => ({ policy, key, cost }));
 }
 
 /** Charges group by group until one refuses. */
-function chargeGroups(claims: readonly Claim[], groups: readonly number[][], made: Decisions): Decisions | Promise<Decisions> {
+function chargeGroups(
+  charges: readonly LimiterCharge[], groups: readonly number[][], made: Decisions,
+): Decisions | Promise<Decisions> {
   const [group, ...rest] = groups;
-  if (group === undefined) return claims.map((_, i) => made[i] ?? null);
+  if (group === undefined) return charges.map((_, i) => made[i] ?? null);
   // A store without a guard throws, and so does a clock that is not finite. The earlier groups must not stay charged.
-  const charged = orElse(() => chargeGroup(claims, group), (error) => giveBackAll(claims, made, () => {
+  const own = group.map((i) => charges[i] as LimiterCharge);
+  const charged = orElse(() => chargeGroup(own), (error) => giveBackAll(charges, made, () => {
     throw error;
   }));
   return thenOne(charged, (decisions) => {
     const next = [...made];
     group.forEach((position, i) => (next[position] = decisions[i] as Decision));
-    return isAllowed(decisions) ? chargeGroups(claims, rest, next) : undoAll(claims, made, next);
+    return isAllowed(decisions) ? chargeGroups(charges, rest, next) : undoAll(charges, made, next);
   });
 }
 
 /** Makes the charges of one group, or none. When the store fails, each limiter decides by its `onStoreError`. */
-function chargeGroup(claims: readonly Claim[], group: readonly number[]): readonly Decision[] | Promise<readonly Decision[]> {
-  const charges = group.map((i) => (claims[i] as Claim).charge);
+function chargeGroup(charges: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
   const [first] = charges as [LimiterCharge];
-  if (group.length === 1) return thenOne(askFor(first), (decision) => [decision]);
-  const store = storeOf(claims, group);
+  if (charges.length === 1) return thenOne(askFor(first), (decision) => [decision]);
+  const { store } = first.limiter;
   const { guarded } = plainInternalsOf(first.limiter);
   const buckets = charges.map(({ policy, encoded }) => bucketId(policy, encoded));
   const sentAt = monotonicClock();
@@ -126,7 +125,7 @@ function chargeGroup(claims: readonly Claim[], group: readonly number[]): readon
   };
   let isOver = false;
   const send = (): readonly Decision[] | Promise<readonly Decision[]> =>
-    thenOne(chargeTogether(store, storeCharges(claims, group)), (decisions) => {
+    thenOne(chargeTogether(store, storeCharges(charges)), (decisions) => {
       if (isOver && isAllowed(decisions)) releaseAllLate(charges, decisions);
       return decisions;
     });
@@ -166,21 +165,21 @@ function decideWithout(charges: readonly LimiterCharge[], error: unknown): reado
  * Returns the tokens of the groups before the one that refused. Then peeks at the limiters that were charged or not yet
  * asked, for their numbers.
  */
-function undoAll(claims: readonly Claim[], taken: Decisions, made: Decisions): Decisions | Promise<Decisions> {
+function undoAll(charges: readonly LimiterCharge[], taken: Decisions, made: Decisions): Decisions | Promise<Decisions> {
   // After a store has failed, no wait is exact. The stores that were not called may take as long to fail.
   const failed = made.some((decision) => decision?.degraded);
-  const after = claims.map(({ charge }, i) => (): Decision | null | Promise<Decision | null> => {
+  const after = charges.map((charge, i) => (): Decision | null | Promise<Decision | null> => {
     const decision = made[i] ?? null;
     const mustPeek = decision === null ? !failed : taken[i] && !decision.degraded;
-    return mustPeek ? peekAt(charge) : decision;
+    return mustPeek ? peekIfPossible(charge) : decision;
   });
-  return giveBackAll(claims, taken, () => startAll(after, (decisions) => decisions));
+  return giveBackAll(charges, taken, () => startAll(after, (decisions) => decisions));
 }
 
-/** Returns the tokens of all claims that were charged, then calls `next`. */
-function giveBackAll<R>(claims: readonly Claim[], taken: Decisions, next: () => R | Promise<R>): R | Promise<R> {
+/** Returns the tokens of all charges that were made, then calls `next`. */
+function giveBackAll<R>(charges: readonly LimiterCharge[], taken: Decisions, next: () => R | Promise<R>): R | Promise<R> {
   return startAll<void, R>(
-    taken.map((decision, i) => () => (decision ? undo((claims[i] as Claim).charge, decision) : undefined)), next,
+    taken.map((decision, i) => () => (decision ? undo(charges[i] as LimiterCharge, decision) : undefined)), next,
   );
 }
 
@@ -189,14 +188,9 @@ function undo(charge: LimiterCharge, decision: Decision): void | Promise<void> {
   return orElse<void>(() => giveBack(charge, decision), () => undefined);
 }
 
-/** Returns the limiter's decision without taking tokens, or null when its store has no `peek` or fails. */
-function peekAt({ limiter, key, asked }: LimiterCharge): Decision | null | Promise<Decision | null> {
-  return limiter.store.peek === undefined
-    ? null
-    : orElse<Decision | null>(
-        () => plainInternalsOf(limiter).acts.peek(key, asked)(),
-        () => null,
-      );
+/** Null when the store has no `peek` or fails. */
+function peekIfPossible(charge: LimiterCharge): Decision | null | Promise<Decision | null> {
+  return orElse<Decision | null>(() => peekAt(charge), () => null);
 }
 
 function isAllowed(decisions: readonly Decision[]): boolean {

@@ -4,12 +4,12 @@ import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, otherKey } from "../../port/charged.js";
-import { checkPolicyIn, tokensOf } from "../arguments.js";
-import type { Charges, Claim, CombinedCharge } from "../charge.js";
+import { checkPolicyIn, requireMethod, tokensOf } from "../arguments.js";
+import type { BucketCharge, Charges, CombinedCharge } from "../charge.js";
 import type { Act, Acts } from "../internals.js";
 import { startAll } from "../now-or-later.js";
-import { plainInternalsOf, type LimiterParts } from "../parts.js";
-import { claimsOf, partsOfClaims } from "./charge-all.js";
+import { peekAt, plainInternalsOf, type LimiterParts } from "../parts.js";
+import { byBucket, decisionsOfParts } from "./charge-all.js";
 import { doNothing } from "../verbs/operator-verbs.js";
 import type { CombinationMember, MemberReader } from "./members.js";
 
@@ -18,10 +18,11 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
   return {
     peek(keys, asked) {
       const charges = self().charges(keys, asked);
-      const claims = claimsOf(charges);
-      if (claims.some(({ charge }) => plainInternalsOf(charge.limiter).tiers.wereCharged)) checkPolicyIn(asked);
-      const peeks = claims.map(({ charge }) => plainInternalsOf(charge.limiter).acts.peek(charge.key, charge.asked));
-      return () => startAll(peeks, (decisions) => self().decisionOf(partsOfClaims(charges.length, claims, decisions), charges));
+      const buckets = byBucket(charges);
+      if (buckets.some(({ limiter }) => plainInternalsOf(limiter).tiers.wereCharged)) checkPolicyIn(asked);
+      for (const { limiter } of buckets) requireMethod(limiter.store, "peek");
+      const peeks = buckets.map((bucket) => () => peekAt(bucket));
+      return () => startAll(peeks, (all) => self().decisionOf(decisionsOfParts(charges.length, buckets, all), charges));
     },
     settle(keys, decision, actual, options) {
       const charges = checked(keys, options);
@@ -34,11 +35,11 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
       }
       // The policy of a member that this call leaves out may be another's: only its key must be the same.
       const own = options === undefined ? charges : self().charges(keys, undefined);
-      for (const claim of by.claims) {
-        if (claim.parts.some((part, i) => own[part]?.encoded !== claim.own[i]?.encoded)) throw otherKey(keys);
+      for (const made of by.charges) {
+        if (made.parts.some((part, i) => own[part]?.encoded !== made.own[i]?.encoded)) throw otherKey(keys);
       }
-      if (limiterChecks) limiterChecks.checkNumbers("actual", members, by.claims, actuals);
-      const settlements = by.claims.map((claim, i) => settlementOf(claim, by.decisions[i] as Decision, actuals));
+      if (limiterChecks) limiterChecks.checkNumbers("actual", members, by.charges, actuals);
+      const settlements = by.charges.map((made) => settlementOf(made, made.decision, actuals));
       // Each part remembers by itself that it was settled. A part whose store was not asked can be settled again.
       return () => startAll(settlements, (done) => done.some(Boolean));
     },
@@ -86,9 +87,10 @@ function present(title: string, tokens: unknown): unknown {
   return tokens;
 }
 
-/** Settles one claim. Its parts share a bucket, so their actual costs are added up. */
-function settlementOf({ charge, parts, own }: Claim, decision: Decision, actuals: readonly unknown[]): Act<boolean> {
-  const { limiter, key, policy } = charge;
+/** Settles one bucket. Its parts share it, so their actual costs are added up. */
+function settlementOf(
+  { limiter, key, policy, parts, own }: BucketCharge, decision: Decision, actuals: readonly unknown[],
+): Act<boolean> {
   const used = own.map(({ cost }, i) => {
     const actual = actuals[parts[i] as number];
     return tokensOf(policy, actual === undefined ? {} : actual, "actual", cost);

@@ -21,15 +21,12 @@ interface Holder {
 export function keepInFlight(
   limiter: Holder, key: unknown, decision: Decision, policy: unknown, life?: HeldWork["life"],
 ): boolean {
-  const charge = chargedBy(decision) as Partial<CombinedCharge> | null;
-  if (charge?.claims === undefined) {
+  const charges = (chargedBy(decision) as Partial<CombinedCharge> | null)?.charges;
+  if (charges === undefined) {
     const [part] = limiter.parts as readonly [PlainLimiter];
     return keepOne(part, (policy ?? part.policy) as Policy, key as Key, decision, life);
   }
-  return charge.claims
-    .map(({ charge: { limiter: part, policy: own, key: ownKey } }, i) =>
-      keepOne(part, own, ownKey, charge.decisions?.[i] ?? decision, life))
-    .some(Boolean);
+  return charges.map((made) => keepOne(made.limiter, made.policy, made.key, made.decision, life)).some(Boolean);
 }
 
 function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Decision, life: HeldWork["life"]): boolean {
