@@ -4,7 +4,7 @@ import { consume } from "../core/decision.js";
 import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
 import { perSecond, type LimitOptions } from "../core/limit.js";
 import { definePolicy } from "../core/policy.js";
-import type { Decider, Requests } from "../limiter/internals.js";
+import type { GateLimiter, Internals } from "../limiter/internals.js";
 import type { Unlimited } from "../limiter/unlimited.js";
 import { warnOnce } from "../warnings/warnings.js";
 import { TOKEN } from "./headers/field.js";
@@ -86,7 +86,7 @@ export interface Preflights<Request> {
 
 /** Makes the {@link Preflights} of one gate. */
 export function createPreflights<Request>(
-  { method, header }: RequestReader<Request>, { store }: Decider, requests: Requests | null,
+  { method, header }: RequestReader<Request>, { store }: GateLimiter, callersBy: Internals["callersBy"],
 ): Preflights<Request> {
   const clock: Clock = typeof store.clock === "function" ? store.clock : monotonicClock;
   const policy = definePolicy(LANE);
@@ -113,8 +113,8 @@ export function createPreflights<Request>(
     if (key === NOT_ASKED) return false;
     let has = false;
     const look = (each: unknown): void => void (has ||= callerOf(each) !== UNIDENTIFIED);
-    if (requests === null) look(key);
-    else requests.callersBy(look)(key);
+    if (callersBy === undefined) look(key);
+    else callersBy(look)(key);
     return has;
   }
 

@@ -7,8 +7,8 @@ import { makeLimit, perSecond } from "../core/limit.js";
 import { isPolicy, makePolicy, type Policy, type PolicyOptions } from "../core/policy.js";
 import type { Store } from "../port/store.js";
 import type { LimiterCharge } from "../limiter/charge.js";
-import { createDecider } from "../limiter/create-limiter.js";
-import { internalsOf, type Decider, type GateLimiter, type PartTokens, type Requests } from "../limiter/internals.js";
+import { createGateLimiter } from "../limiter/create-limiter.js";
+import { internalsOf, type GateLimiter, type Internals, type PartTokens } from "../limiter/internals.js";
 import { thenOne } from "../limiter/now-or-later.js";
 import { alwaysShadow } from "../limiter/shadow.js";
 import { isUnlimited, unlimited } from "../limiter/unlimited.js";
@@ -73,15 +73,15 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   const costOf = typeof fixedCost === "function" ? run("cost", fixedCost) : null;
   const policyOf = typeof options.policy === "function" ? run("policy", options.policy) : null;
   const limiter = limiterOf(options);
-  const { requests } = internalsOf(limiter);
-  const [first] = limiter.parts as readonly [Decider];
+  const { callersBy, take: takeAll } = internalsOf(limiter);
+  const [first] = limiter.parts as readonly [GateLimiter];
   const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES);
   const watch = gateChecks ? gateChecks.createGateWatch(unidentified, first, reader) : undefined;
   const { onDecision, onUnidentified } = createVerdicts(options, reader, limiter, writer, watch);
-  const take: TakeStep<Request> = requests === null ? takeOne(first, writer) : takeParts(requests, reader, limiter, writer);
-  if (policyOf === null || requests !== null) checkFixed(fixedCost, limiter, writer);
-  const preflights = createPreflights(reader, first, requests);
-  const callerBy = requests === null ? callerToCharge : requests.callersBy(callerToCharge);
+  const take: TakeStep<Request> = takeAll === undefined ? takeOne(first, writer) : takeParts(takeAll, reader, limiter, writer);
+  if (policyOf === null || takeAll !== undefined) checkFixed(fixedCost, limiter, writer);
+  const preflights = createPreflights(reader, first, callersBy);
+  const callerBy = callersBy === undefined ? callerToCharge : callersBy(callerToCharge);
   return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : decide(request, rest, NOT_ASKED));
 
   // A separate function, because a function that makes a closure allocates for it on every call.
@@ -133,7 +133,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
 
   // Null for a caller without a key who is refused, `unlimited` for one without a limit. In shadow mode nobody is
   // refused.
-  function callerToCharge(key: unknown, part: Decider): unknown {
+  function callerToCharge(key: unknown, part: GateLimiter): unknown {
     const caller = callerOf(key);
     watch?.caller(caller);
     if (caller !== UNIDENTIFIED || unidentified === "share") return caller;
@@ -162,10 +162,12 @@ function isSkip(skipped: unknown): boolean {
 }
 
 /** Returns the limiter of the options, or makes one. */
-function limiterOf<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): GateLimiter {
+function limiterOf<Request, Rest extends readonly unknown[]>(
+  options: CheckedOptions<Request, Rest>,
+): Pick<GateLimiter, "parts"> {
   const { limiter, policy } = options;
   if (limiter !== undefined) return limiter;
-  return createDecider<Store>({ ...options, policy: typeof policy === "function" ? picked() : (policy as PolicyOptions) });
+  return createGateLimiter<Store>({ ...options, policy: typeof policy === "function" ? picked() : (policy as PolicyOptions) });
 }
 
 // Placeholder for a limiter that gets another policy with each request. Never charged.
@@ -174,7 +176,7 @@ function picked(): PolicyOptions {
 }
 
 /** Takes from a limiter of `createLimiter`. */
-function takeOne(limiter: Decider, { check, partitionOf }: HeaderWriter): TakeStep<unknown> {
+function takeOne(limiter: GateLimiter, { check, partitionOf }: HeaderWriter): TakeStep<unknown> {
   return (_request, key, cost, chosen) => {
     const caller = key as Key;
     const policy = chosen === undefined ? limiter.policy : checked(chosen);
@@ -202,27 +204,27 @@ function takeOne(limiter: Decider, { check, partitionOf }: HeaderWriter): TakeSt
 
 /** Takes from a combination, or from a limiter that waits. */
 function takeParts<Request>(
-  { take }: Requests, reader: RequestReader<Request>, limiter: GateLimiter, { check, partitionOf }: HeaderWriter,
+  take: NonNullable<Internals["take"]>, reader: RequestReader<Request>, limiter: object, { check, partitionOf }: HeaderWriter,
 ): TakeStep<Request> {
   return (request, key, cost, policy) =>
     thenOne(take(key, { cost, policy }, prepare, (leave) => reader.onDisconnect?.(request, leave)), (taken) => {
-      if (taken === "unlimited") return SKIP;
-      if (taken === "disconnected") return disconnectedRefusal();
-      return { limiter, key, policy, decision: taken.decision, parts: taken.parts };
+      if (taken === null) return disconnectedRefusal();
+      const { decision, charges } = taken;
+      return charges.length === 0 ? SKIP : { limiter, key, policy, decision, parts: charges };
     });
 
-  function prepare({ limiter: part, key, policy, shadow }: LimiterCharge): Omit<GateCharge, "decision"> {
+  function prepare({ key, policy, shadow }: LimiterCharge): Pick<GateCharge, "partition"> {
     check(policy);
     // In shadow mode no field is sent.
-    return { limiter: part, key, policy, partition: partitionOf === null || shadow ? undefined : partitionOf(key) };
+    return { partition: partitionOf === null || shadow ? undefined : partitionOf(key) };
   }
 }
 
 /** Throws a RangeError for numbers that the header fields cannot express, and for a fixed cost above a capacity. */
-function checkFixed(cost: unknown, limiter: GateLimiter, writer: HeaderWriter): void {
-  const { requests } = internalsOf(limiter);
+function checkFixed(cost: unknown, limiter: Pick<GateLimiter, "parts">, writer: HeaderWriter): void {
+  const { spread } = internalsOf(limiter);
   const fixed = typeof cost === "function" ? undefined : cost;
-  const costs = requests === null ? [{ tokens: fixed, isForAll: false }] : requests.costs(fixed);
+  const costs = spread === undefined ? [{ tokens: fixed, isForAll: false }] : spread("cost", fixed);
   limiter.parts.forEach(({ policy }, i) => {
     const { tokens, isForAll } = costs[i] as PartTokens;
     writer.check(policy);

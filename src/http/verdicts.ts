@@ -27,7 +27,7 @@ export interface Verdicts<Request> {
 export function createVerdicts<Request, Rest extends readonly unknown[]>(
   options: CheckedOptions<Request, Rest>,
   reader: RequestReader<Request>,
-  { parts }: GateLimiter,
+  { parts }: Pick<GateLimiter, "parts">,
   writer: HeaderWriter,
   watch: GateWatch<Request> | undefined,
 ): Verdicts<Request> {

@@ -29,6 +29,14 @@ export interface BucketCharge extends LimiterCharge {
   readonly own: readonly LimiterCharge[];
 }
 
+/** A charge that was decided, for a gate. */
+export interface TakenCharge extends LimiterCharge {
+  readonly decision: Decision;
+  /** Whether it binds: of all parts, and of those under its policy's name. */
+  readonly binds: boolean;
+  readonly bindsItsName: boolean;
+}
+
 /** What an allowed decision of a combination charged. */
 export interface CombinedCharge {
   /** The combination that made it. */

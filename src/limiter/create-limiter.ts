@@ -1,15 +1,17 @@
-import { limiterChecks } from "#diagnostics";
+import { checkAnswer, limiterChecks } from "#diagnostics";
 import { ownMembers } from "../core/check.js";
-import { monotonicClock } from "../core/clock.js";
+import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import { markNew } from "../port/charged.js";
-import type { GuardSetup, Store, SyncStore } from "../port/store.js";
+import type { GuardedStore, GuardSetup, Store, SyncStore } from "../port/store.js";
 import { datedWorkOf } from "../port/dated.js";
 import { MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
 import { checkPolicyIn, costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
-import { attachInternals, internalsOf, unguarded, type Act, type Acts, type Decider, type PlainInternals } from "./internals.js";
+import {
+  attachInternals, plainInternalsOf, type Act, type GateLimiter, type Internals, type PlainInternals, type VerbName,
+} from "./internals.js";
 import type { PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
 import { checkOnStoreError, LIMITER_OPTIONS, type LimiterOptions } from "./options.js";
@@ -32,18 +34,18 @@ import { verbsOf } from "./verbs/verbs.js";
  */
 export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): PlainLimiter<S> {
   if (limiterChecks) limiterChecks.checkLimiterSetup(options, LIMITER_OPTIONS);
-  const decider = createDecider(options);
-  const internals = internalsOf(decider) as PlainInternals;
-  Object.assign(internals.acts, createPeek(internals), createOperatorVerbs(internals));
+  const limiter = createGateLimiter(options);
+  const internals = plainInternalsOf(limiter);
+  Object.assign(internals, createPeek(internals), createOperatorVerbs(internals));
   // `S` has the type of `store.sync`, and the type checker cannot see that.
-  return Object.assign(decider, verbsOf(internals)) as PlainLimiter<S>;
+  return Object.assign(limiter, verbsOf(internals)) as PlainLimiter<S>;
 }
 
 /**
  * Makes a limiter whose only verb is `consume`, for a gate. `options` may have other members. Throws like
  * {@link createLimiter}.
  */
-export function createDecider<S extends Store>(options: LimiterOptions<S>): Decider {
+export function createGateLimiter<S extends Store>(options: LimiterOptions<S>): GateLimiter {
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
   const store: Store = own.store === undefined ? defaultStore(datedWorkOf(policy)?.storeOptions(policy)) : own.store;
@@ -67,13 +69,13 @@ export function createDecider<S extends Store>(options: LimiterOptions<S>): Deci
   const limiter = {
     policy,
     store,
-    parts: [] as readonly Decider[],
+    parts: [] as readonly GateLimiter[],
     waits: false,
     shadow: isShadow,
     consume: store.sync ? consume : (key: Key, asked?: ConsumeArgument) => throwOrReject(store, () => consume(key, asked)),
-  } as Decider & { parts: readonly Decider[] };
+  } as GateLimiter & { parts: readonly GateLimiter[] };
   limiter.parts = Object.freeze([limiter]);
-  attachInternals(limiter, { ...base, acts: { settle: createSettle(base) }, requests: null });
+  attachInternals(limiter, { ...base, settle: createSettle(base) });
   return limiter;
 }
 
@@ -82,9 +84,9 @@ export function defaultStore(options?: MemoryStoreOptions): MemoryStore {
   return new MemoryStore(options);
 }
 
-type Base = Omit<PlainInternals, "acts" | "requests">;
+type Base = Omit<PlainInternals, VerbName>;
 
-function createConsume(base: Base, mayShadow: boolean, limiterOf: () => Decider) {
+function createConsume(base: Base, mayShadow: boolean, limiterOf: () => GateLimiter) {
   const { policy: own, store, guarded, observer, isShadow, tiers, log } = base;
   // Calls our memory store directly, which saves one call per decision.
   const memory = store instanceof MemoryStore ? store : null;
@@ -124,7 +126,7 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => Decider)
   }
 }
 
-function createPeek(base: Base): Pick<Acts, "peek"> {
+function createPeek(base: Base): Pick<Internals, "peek"> {
   const { policy: own, store, guarded, isShadow, tiers } = base;
   return {
     peek(key, asked): Act<Decision> {
@@ -138,3 +140,24 @@ function createPeek(base: Base): Pick<Acts, "peek"> {
     },
   };
 }
+
+/** Replaces the guard for a store without one. The store answers at once, and its errors reach the caller. */
+function unguarded(store: SyncStore): GuardedStore {
+  return {
+    timeoutMs: 100,
+    consume: (policy, key, cost) => markNew(checkAnswer(store.consume(policy, key, cost), "consume"), store, key),
+    peek: (policy, key, cost) => checkAnswer(store.peek?.(policy, key, cost) as Decision, "peek"),
+    call: (_buckets, make) => make(),
+    inBackground: (_buckets, make) => make(),
+    decideWithout(_policy, _key, _cost, error) {
+      throw error;
+    },
+    // There is no local decision to find.
+    localChargeOf: none,
+    learnTime: none,
+    now: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
+    pastNow: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
+  };
+}
+
+const none = (): null => null;

@@ -1,53 +1,72 @@
-import { checkAnswer, type DecisionLog } from "#diagnostics";
+import type { DecisionLog, NumberedMember } from "#diagnostics";
 import { expected } from "../core/check.js";
-import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
-import { markNew } from "../port/charged.js";
-import type { GuardedStore, Store, SyncStore } from "../port/store.js";
-import type { LimiterCharge } from "./charge.js";
+import type { GuardedStore, MaybePromise, Store } from "../port/store.js";
+import type { Charges, LimiterCharge, TakenCharge } from "./charge.js";
 import type { Observer } from "./events.js";
 import type { PlainLimiter } from "./limiter.js";
+
+/** The verbs of a limiter but `consume`, and `refund`, which is a `settle`. */
+export type VerbName = "peek" | "settle" | "debit" | "credit" | "block" | "reset";
 
 /** Something to do once all arguments of a call are checked. */
 export type Act<T> = () => T | Promise<T>;
 
-/** The verbs of a limiter but `consume`. Each checks its arguments and returns what is left to do. */
-export interface Acts {
+/**
+ * A limiter from within, as the list of its parts: what its verbs, combinations, waiters and gates use. One of
+ * `createLimiter` carries {@link PlainInternals}. `partsOf` adds the rest, so that only several limiters pay for it.
+ */
+export interface Internals {
+  /** Whether every verb answers at once. */
+  readonly sync: boolean;
+  // Each verb checks its arguments and returns what is left to do.
   peek(key: unknown, asked: unknown): Act<Decision>;
   settle(key: unknown, decision: Decision, actual: unknown, options: unknown): Act<boolean>;
   debit(key: unknown, tokens: unknown, options: unknown): Act<void>;
   credit(key: unknown, tokens: unknown, options: unknown): Act<void>;
   block(key: unknown, forMs: unknown, options: unknown): Act<void>;
   reset(key: unknown, options: unknown): Act<void>;
-}
-
-/** What every limiter carries. */
-export interface Internals {
-  /** Whether every verb answers at once. */
-  readonly sync: boolean;
-  readonly acts: Pick<Acts, "settle">;
-  /** Null for a limiter of `createLimiter`, which has one key and answers without waiting. */
-  readonly requests: Requests | null;
-}
-
-/** How a gate uses a combination, or a limiter that waits. */
-export interface Requests {
-  /** Returns a function that reads the keys of a request. `callerOf` reads the key of one part. */
-  callersBy(callerOf: CallerOf): (keys: unknown) => unknown;
-  /** The cost for each part, from one number for all or costs by the names of a combination. */
-  costs(cost: unknown): readonly PartTokens[];
+  /** Those of a combination. */
+  readonly members?: readonly NumberedMember[];
   /**
-   * Takes the tokens of a request. `prepare` gets each charge before anything is taken. While the limiter waits,
-   * `onDisconnect` listens for the end of the client's connection, and returns a function that ends this.
+   * Returns the key with `change` applied to the key of each part. `unlimited` stays, and a missing key is undefined.
    */
-  take<T>(
+  mapKey(key: unknown, change: (key: unknown, part: PlainLimiter) => unknown): unknown;
+  /**
+   * Checks a call and returns the charge of each part, in order. Null for a part without a limit. `isForAll` says that
+   * a number is for several limiters, not for this one.
+   */
+  charges(key: unknown, asked: unknown, isForAll?: boolean): Charges;
+  /** Takes all charges or none, without telling the observers. */
+  ask(charges: Charges): Decision | Promise<Decision>;
+  /** Tells each observer once of the decision on the charges. `durationMs` is undefined over a synchronous store. */
+  tell(charges: Charges, decision: Decision, durationMs: number | undefined): void;
+  /** Returns the tokens of an allowed decision that no caller got. Does not wake callers that wait for them. */
+  giveBack(charges: Charges, decision: Decision): void | Promise<void>;
+  /** The tokens for each part: one number for all, or by the names of a combination. `title` names them in an error. */
+  spread(title: string, tokens: unknown, isForAll?: boolean): readonly PartTokens[];
+  /** The decision on the charges, in the shape that `ask` returns. */
+  decisionOf(parts: ReadonlyArray<Decision | null>, charges: Charges): Decision;
+  /** The decision of each part. Null for a part that was not asked. */
+  partsOf(decision: Decision): ReadonlyArray<Decision | null>;
+  /**
+   * For a gate: returns a function that reads the keys of a request. `callerOf` reads the key of one part: the key to
+   * charge, `unlimited` for a caller without a limit, or null, which refuses the whole request.
+   */
+  callersBy?(callerOf: (key: unknown, part: PlainLimiter) => unknown): (keys: unknown) => unknown;
+  /**
+   * For a gate: takes the tokens of a request. `prepare` gets each charge before anything is taken. While the limiter
+   * waits, `onDisconnect` listens for the end of the client's connection, and returns a function that ends this. Null
+   * when the client disconnected. Without a charge when no part has a limit.
+   */
+  take?<T>(
     key: unknown,
     asked: object,
     prepare: (charge: LimiterCharge) => T,
     onDisconnect: (listener: () => void) => (() => void) | undefined,
-  ): Taken<T> | Promise<Taken<T>>;
+  ): MaybePromise<boolean, { readonly decision: Decision; readonly charges: ReadonlyArray<T & TakenCharge> } | null>;
 }
 
 /** The tokens for one part, and whether they are a number for several limiters. */
@@ -56,31 +75,8 @@ export interface PartTokens {
   readonly isForAll: boolean;
 }
 
-/**
- * Reads the key of one part: the key to charge, `unlimited` for a caller without a limit, or null, which refuses the
- * whole request.
- */
-type CallerOf = (key: unknown, part: PlainLimiter) => unknown;
-
-/** What became of a request. No decision was made if no part has a limit, and if the client disconnected. */
-type Taken<T> = "unlimited" | "disconnected" | {
-  readonly decision: Decision;
-  readonly parts: ReadonlyArray<T & TakenPart>;
-};
-
-/** A part that was asked. */
-export interface TakenPart {
-  readonly decision: Decision;
-  /** Whether it binds: of all parts, and of those under its policy's name. */
-  readonly binds: boolean;
-  readonly bindsItsName: boolean;
-  /** Whether it is counted and never refused. */
-  readonly shadow: boolean;
-}
-
 /** What a limiter of `createLimiter` carries. */
-export interface PlainInternals extends Internals {
-  readonly acts: Acts;
+export interface PlainInternals extends Pick<Internals, "sync" | VerbName> {
   /** The limiter's policy. */
   readonly policy: Policy;
   /** Whether a call has charged another policy than the limiter's. */
@@ -96,48 +92,32 @@ export interface PlainInternals extends Internals {
   isShadow(key: Key): boolean;
 }
 
-/** A limiter of one policy, without the verbs that no gate needs. */
-export interface Decider extends Pick<PlainLimiter, "policy" | "store" | "waits" | "shadow" | "consume"> {
-  readonly parts: readonly Decider[];
-}
+/** What any limiter carries for a gate. One of `createLimiter` has no more: a gate calls its `consume`. */
+type AnyInternals = Pick<Internals, "sync" | "settle"> & Partial<Internals>;
 
-/** The limiter of a gate: its own, or any other. */
-export type GateLimiter = Pick<Decider, "parts" | "waits">;
+/** A limiter of one policy as a gate uses it: without the verbs that no gate needs. */
+export interface GateLimiter extends Pick<PlainLimiter, "policy" | "store" | "waits" | "shadow" | "consume"> {
+  readonly parts: readonly GateLimiter[];
+}
 
 /** A brand rather than a WeakMap, because another copy of this package must find the internals too. */
 const brand = (): symbol => Symbol.for("sluice.limiter");
 
 /** Attaches the internals to a limiter that was just made. */
-export function attachInternals(limiter: object, internals: Internals): void {
+export function attachInternals(limiter: object, internals: AnyInternals): void {
   Object.defineProperty(limiter, brand(), { value: internals });
 }
 
 /** Returns the internals of a limiter. Throws a TypeError for any other object. */
-export function internalsOf(limiter: unknown): Internals {
-  const internals = (Object(limiter) as Record<symbol, Internals>)[brand()];
+export function internalsOf(limiter: unknown): AnyInternals {
+  const internals = (Object(limiter) as Record<symbol, AnyInternals>)[brand()];
   if (internals === undefined) {
     throw new TypeError(expected("limiter", "made by createLimiter, combine or createWaiter", limiter));
   }
   return internals;
 }
 
-/** Replaces the guard for a store without one. The store answers at once, and its errors reach the caller. */
-export function unguarded(store: SyncStore): GuardedStore {
-  return {
-    timeoutMs: 100,
-    consume: (policy, key, cost) => markNew(checkAnswer(store.consume(policy, key, cost), "consume"), store, key),
-    peek: (policy, key, cost) => checkAnswer(store.peek?.(policy, key, cost) as Decision, "peek"),
-    call: (_buckets, make) => make(),
-    inBackground: (_buckets, make) => make(),
-    decideWithout(_policy, _key, _cost, error) {
-      throw error;
-    },
-    // There is no local decision to find.
-    localChargeOf: none,
-    learnTime: none,
-    now: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
-    pastNow: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
-  };
+/** Returns the internals of a limiter of `createLimiter`. */
+export function plainInternalsOf(limiter: object): PlainInternals {
+  return internalsOf(limiter) as PlainInternals;
 }
-
-const none = (): null => null;

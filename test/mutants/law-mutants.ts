@@ -652,7 +652,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "false",
   },
   {
-    item: "L20", test: "quotas", in: "createDecider",
+    item: "L20", test: "quotas", in: "createGateLimiter",
     find: "datedWorkOf(policy)?.storeOptions(policy)",
     replace: "",
   },

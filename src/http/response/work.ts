@@ -1,7 +1,8 @@
 import { bindsMore, type Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import type { Policy } from "../../core/policy.js";
-import { internalsOf, type Act, type Decider, type TakenPart } from "../../limiter/internals.js";
+import type { TakenCharge } from "../../limiter/charge.js";
+import { internalsOf, type Act, type GateLimiter } from "../../limiter/internals.js";
 import { quietly } from "../../limiter/now-or-later.js";
 import { createHiddenField, processWide, type HiddenField } from "../../platform.js";
 import { NONE, type FieldList } from "../headers/field.js";
@@ -21,7 +22,7 @@ export interface Outcome {
 
 /** What a request took from one limiter. */
 export interface GateCharge {
-  readonly limiter: Decider;
+  readonly limiter: GateLimiter;
   readonly key: Key;
   readonly policy: Policy;
   readonly decision: Decision;
@@ -29,15 +30,13 @@ export interface GateCharge {
   readonly partition: Uint8Array | undefined;
 }
 
-/** What a request took from a combination, or from a limiter that waits. */
-export interface GateCharges {
+/** What a request took from a combination, or from a limiter that waits. No policy is the limiter's own. */
+export interface GateCharges extends Pick<GateCharge, "decision"> {
   readonly limiter: object;
   readonly key: unknown;
-  /** Undefined for the limiter's own. */
   readonly policy: unknown;
-  readonly decision: Decision;
-  /** The parts that were asked, at least one. */
-  readonly parts: ReadonlyArray<GateCharge & TakenPart>;
+  /** The charge of each part that was asked, at least one. */
+  readonly parts: ReadonlyArray<GateCharge & TakenCharge>;
 }
 
 type ActualCost = (outcome: Outcome, request: never) => unknown;
@@ -228,7 +227,7 @@ export class Work {
 
   #settlement(cost: unknown): Act<boolean> {
     const { limiter, key, policy, decision } = this.#charge;
-    return internalsOf(limiter).acts.settle(key, decision, cost, policy === undefined ? undefined : { policy });
+    return internalsOf(limiter).settle(key, decision, cost, policy === undefined ? undefined : { policy });
   }
 }
 

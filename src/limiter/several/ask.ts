@@ -2,14 +2,15 @@ import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../../core/decision.js";
 import { chargedBy, markCharged } from "../../port/charged.js";
 import type { Charges, CombinedCharge, LimiterCharge } from "../charge.js";
+import { plainInternalsOf, type Internals } from "../internals.js";
 import type { Observer } from "../events.js";
-import { giveBack, plainInternalsOf, type LimiterParts } from "../parts.js";
+import { giveBack } from "../parts.js";
 import { startAll, thenOne } from "../now-or-later.js";
 import { byBucket, chargeAll, decisionsOfParts } from "./charge-all.js";
 import { bindingPart } from "./decision-of-parts.js";
 
 /** Makes `ask`, `tell` and `giveBack` of a combination. */
-export function createAsk(self: () => LimiterParts): Pick<LimiterParts, "ask" | "tell" | "giveBack"> {
+export function createAsk(self: () => Internals): Pick<Internals, "ask" | "tell" | "giveBack"> {
   const log = limiterChecks ? limiterChecks.createDecisionLog() : null;
   return {
     ask(charges) {

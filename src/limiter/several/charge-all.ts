@@ -9,8 +9,9 @@ import { markCharged } from "../../port/charged.js";
 import type { Charge, Store } from "../../port/store.js";
 import { holdingOf } from "../../port/dated.js";
 import type { BucketCharge, Charges, LimiterCharge } from "../charge.js";
+import { plainInternalsOf } from "../internals.js";
 import { orElse, startAll, thenOne } from "../now-or-later.js";
-import { askFor, giveBack, peekAt, plainInternalsOf } from "../parts.js";
+import { askFor, giveBack, peekAt } from "../parts.js";
 
 type Decisions = ReadonlyArray<Decision | null>;
 

@@ -3,11 +3,11 @@ import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
 import { requireMethod, throwOrReject } from "../arguments.js";
-import { attachInternals } from "../internals.js";
+import { attachInternals, type Internals } from "../internals.js";
 import type { Charges } from "../charge.js";
 import type { Limiter, PlainLimiter } from "../limiter.js";
 import { thenOne } from "../now-or-later.js";
-import { partsOf, type LimiterParts } from "../parts.js";
+import { partsOf } from "../parts.js";
 import { createRequests } from "./requests.js";
 import { verbsOf } from "../verbs/verbs.js";
 import { combinedActs } from "./combined-acts.js";
@@ -48,9 +48,9 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
   checkReturns(parts);
   const sync = all.every(({ internals }) => internals.sync);
   const read = readMembers(all);
-  const own: LimiterParts = {
+  const own: Internals = {
     sync,
-    acts: combinedActs(all, read, () => own),
+    ...combinedActs(all, read, () => own),
     mapKey(keys, change) {
       // A key of a wrong form stays as it is: `charges` throws for it.
       if (keys !== undefined && keys !== null && (typeof keys !== "object" || !isPlain(keys))) return keys;
@@ -98,7 +98,7 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
     consume: (keys: unknown, asked?: unknown) => throwOrReject({ sync }, () => take(own.charges(keys, asked))),
     ...verbsOf(own),
   };
-  attachInternals(combined, { ...own, requests: createRequests(own, take, false) });
+  attachInternals(combined, { ...own, ...createRequests(own, take, false) });
   return combined as unknown as Limiter<KeysOf<M>, CombinedDecision<M>, SyncOf<M>>;
 }
 

@@ -5,16 +5,18 @@ import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, otherKey } from "../../port/charged.js";
 import { checkPolicyIn, requireMethod, tokensOf } from "../arguments.js";
+import { plainInternalsOf, type Act, type Internals, type VerbName } from "../internals.js";
 import type { BucketCharge, Charges, CombinedCharge } from "../charge.js";
-import type { Act, Acts } from "../internals.js";
 import { startAll } from "../now-or-later.js";
-import { peekAt, plainInternalsOf, type LimiterParts } from "../parts.js";
+import { peekAt } from "../parts.js";
 import { byBucket, decisionsOfParts } from "./charge-all.js";
 import { doNothing } from "../verbs/operator-verbs.js";
 import type { CombinationMember, MemberReader } from "./members.js";
 
 /** Makes the verbs of a combination. All arguments are checked before anything is done. */
-export function combinedActs(members: readonly CombinationMember[], read: MemberReader, self: () => LimiterParts): Acts {
+export function combinedActs(
+  members: readonly CombinationMember[], read: MemberReader, self: () => Internals,
+): Pick<Internals, VerbName> {
   return {
     peek(keys, asked) {
       const charges = self().charges(keys, asked);
@@ -45,8 +47,8 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
     },
     debit: (keys, tokens, options) => forEach(keys, options, "tokens", tokens, "debit"),
     credit: (keys, tokens, options) => forEach(keys, options, "tokens", tokens, "credit"),
-    block: (keys, forMs, options) => onEach(keys, options, (acts, _name, key, chosen) => acts.block(key, forMs, chosen)),
-    reset: (keys, options) => onEach(keys, options, (acts, _name, key, chosen) => acts.reset(key, chosen)),
+    block: (keys, forMs, options) => onEach(keys, options, (member, key, chosen) => member.internals.block(key, forMs, chosen)),
+    reset: (keys, options) => onEach(keys, options, (member, key, chosen) => member.internals.reset(key, chosen)),
   };
 
   /** Checks the keys and policies of all members, also of those that a call leaves alone. */
@@ -60,22 +62,22 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
     const charges = checked(keys, options);
     const spread = self().spread(title, tokens).map((part) => part.tokens);
     if (limiterChecks) limiterChecks.checkNumbers(title, members, charges, spread);
-    return onEach(keys, options, (acts, name, key, chosen) => {
+    return onEach(keys, options, ({ name, internals }, key, chosen) => {
       const own = tokensOfMember(name);
-      return own === undefined ? doNothing : acts[verb](key, own, chosen);
+      return own === undefined ? doNothing : internals[verb](key, own, chosen);
     });
   }
 
   function onEach(
     keys: unknown, options: unknown,
-    prepare: (acts: Acts, name: string, key: unknown, chosen: unknown) => Act<void>,
+    prepare: (member: CombinationMember, key: unknown, chosen: unknown) => Act<void>,
   ): Act<void> {
     checked(keys, options);
     const [keyOf, policyOf] = [read.keys(keys), read.policies(options)];
-    const acts = members.map(({ name, internals }) => {
-      const [key, policy] = [keyOf(name), policyOf(name)];
+    const acts = members.map((member) => {
+      const [key, policy] = [keyOf(member.name), policyOf(member.name)];
       if (isUnlimited(key) || isUnlimited(policy)) return doNothing;
-      return prepare(internals.acts, name, key, policy === undefined ? undefined : { policy });
+      return prepare(member, key, policy === undefined ? undefined : { policy });
     });
     return () => startAll<void, void>(acts, () => undefined);
   }
@@ -98,5 +100,5 @@ function settlementOf(
   const sum = policy.limits.map(({ name }, i) => [
     name, used.reduce<number>((total, each) => Math.min(Number.MAX_SAFE_INTEGER, total + costAt(each, i)), 0),
   ]);
-  return plainInternalsOf(limiter).acts.settle(key, decision, Object.fromEntries(sum), { policy });
+  return plainInternalsOf(limiter).settle(key, decision, Object.fromEntries(sum), { policy });
 }

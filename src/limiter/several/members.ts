@@ -1,13 +1,13 @@
+import type { Internals } from "../internals.js";
 import { checkNames, expected, isPlain, ownMembers, show } from "../../core/check.js";
 import { isUnlimited } from "../unlimited.js";
-import type { LimiterParts } from "../parts.js";
 import type { AnyLimiter } from "./combination.js";
 
 /** One member of a combination. */
 export interface CombinationMember {
   readonly name: string;
   readonly limiter: AnyLimiter;
-  readonly internals: LimiterParts;
+  readonly internals: Internals;
   /** How many limiters it is made of. */
   readonly size: number;
 }

@@ -2,16 +2,17 @@ import { UNIDENTIFIED } from "../../core/key.js";
 import type { Decision } from "../../core/decision.js";
 import type { AbortSignalLike } from "../../platform.js";
 import type { Charges } from "../charge.js";
-import type { Requests } from "../internals.js";
+import type { Internals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
-import type { LimiterParts } from "../parts.js";
 import { bindingPart } from "./decision-of-parts.js";
 
-/** Takes all charges or none, and tells the observers. `signal` cancels a wait. */
-export type TakeCharges = (charges: Charges, signal?: AbortSignalLike) => Decision | Promise<Decision>;
-
-/** Makes the {@link Requests} of a combination, or of a limiter that `waits`. */
-export function createRequests(limiter: LimiterParts, take: TakeCharges, waits: boolean): Requests {
+/**
+ * Makes what a gate uses of a combination, or of a limiter that `waits`. `decide` takes all charges or none, and tells
+ * the observers. Its signal cancels a wait.
+ */
+export function createRequests(
+  limiter: Internals, decide: (charges: Charges, signal?: AbortSignalLike) => Decision | Promise<Decision>, waits: boolean,
+): Required<Pick<Internals, "callersBy" | "take">> {
   return {
     callersBy: (callerOf) => (keys) => {
       let isRefused = false;
@@ -25,23 +26,23 @@ export function createRequests(limiter: LimiterParts, take: TakeCharges, waits: 
       limiter.charges(callers, undefined);
       return null;
     },
-    costs: (cost) => limiter.spread("cost", cost),
     take(key, asked, prepare, onDisconnect) {
       const charges = limiter.charges(key, asked);
-      if (charges.every((charge) => charge === null)) return "unlimited";
+      if (charges.every((charge) => charge === null)) return { decision: limiter.decisionOf(charges, charges), charges: [] };
       const prepared = charges.map((charge) => charge && prepare(charge));
-      return thenOne(waits ? hold(take, charges, onDisconnect) : take(charges), (decision) => {
-        if (decision === null) return "disconnected";
+      const decided = waits ? hold((signal) => decide(charges, signal), onDisconnect) : decide(charges);
+      return thenOne(decided, (decision) => {
+        if (decision === null) return null;
         const decisions = limiter.partsOf(decision);
         const binding = bindingPart(decisions, charges);
-        const parts = decisions.flatMap((part, i) => {
-          const charge = charges[i];
-          if (part === null || !charge || !prepared[i]) return [];
+        const taken = decisions.flatMap((part, i) => {
+          const [charge, own] = [charges[i], prepared[i]];
+          if (part === null || !charge || !own) return [];
           const ofName = decisions.map((each, j) => (charges[j]?.policy.name === charge.policy.name ? each : null));
           const bindsItsName = i === bindingPart(ofName, charges);
-          return [{ ...prepared[i], decision: part, binds: i === binding, bindsItsName, shadow: charge.shadow }];
+          return [{ ...charge, ...own, decision: part, binds: i === binding, bindsItsName }];
         });
-        return { decision, parts };
+        return { decision, charges: taken };
       });
     },
   };
@@ -49,12 +50,13 @@ export function createRequests(limiter: LimiterParts, take: TakeCharges, waits: 
 
 /** Waits for the tokens. Resolves to null when the client disconnected. */
 async function hold(
-  take: TakeCharges, charges: Charges, onDisconnect: Parameters<Requests["take"]>[3],
+  decide: (signal: AbortSignalLike) => Decision | Promise<Decision>,
+  onDisconnect: (listener: () => void) => (() => void) | undefined,
 ): Promise<Decision | null> {
   const disconnected = new AbortController();
   const release = onDisconnect(() => disconnected.abort());
   try {
-    return await take(charges, disconnected.signal);
+    return await decide(disconnected.signal);
   } catch (error) {
     if (!disconnected.signal.aborted) throw error;
     return null;

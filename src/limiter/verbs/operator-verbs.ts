@@ -8,7 +8,7 @@ import type { Origin } from "../../core/model.js";
 import { datedWorkOf } from "../../port/dated.js";
 import { isUnlimited } from "../unlimited.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
-import type { Act, Acts, PlainInternals } from "../internals.js";
+import type { Act, Internals, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
 import { tellReturned } from "./returned.js";
 
@@ -18,7 +18,7 @@ export const doNothing: Act<void> = () => undefined;
 /** Makes the verbs of a limiter that a person or another program calls, apart from requests. */
 export function createOperatorVerbs(
   base: Pick<PlainInternals, "store" | "policy" | "guarded">,
-): Pick<Acts, "debit" | "credit" | "block" | "reset"> {
+): Pick<Internals, "debit" | "credit" | "block" | "reset"> {
   const { store, guarded } = base;
   return {
     debit: (key, tokens, options) => change(key, tokens, options, 1),

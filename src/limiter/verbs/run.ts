@@ -51,7 +51,7 @@ export async function run<K, D extends Decision, T>(
   const holds = keepInFlight(limiter, key, decision, own.policy);
   const { policy } = own;
   const settlement = (actual: unknown): Act<boolean> =>
-    internalsOf(limiter).acts.settle(key, decision, actual, policy === undefined ? undefined : { policy });
+    internalsOf(limiter).settle(key, decision, actual, policy === undefined ? undefined : { policy });
   try {
     const result = await work(decision);
     if (actualCost !== undefined) await settleWith(async () => actualCost(result), settlement);

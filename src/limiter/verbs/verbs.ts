@@ -1,7 +1,7 @@
 import type { Decision } from "../../core/decision.js";
 import type { PolicyChoice } from "../limiter.js";
 import { checkConsumed, throwOrReject } from "../arguments.js";
-import type { Act, Acts, Internals } from "../internals.js";
+import type { Act, Internals, VerbName } from "../internals.js";
 
 /** The verbs of a limiter but `consume`. */
 export interface Verbs {
@@ -14,23 +14,23 @@ export interface Verbs {
   reset(key: unknown, options?: PolicyChoice<never>): void | Promise<void>;
 }
 
-/** Makes the verbs of a limiter from its acts. They throw on misuse, or reject if the limiter is asynchronous. */
-export function verbsOf({ sync, acts }: Pick<Internals, "sync"> & { readonly acts: Acts }): Verbs {
+/** Makes the verbs of a limiter. They throw on misuse, or reject if the limiter is asynchronous. */
+export function verbsOf(internals: Pick<Internals, "sync" | VerbName>): Verbs {
   const verb =
     <Args extends unknown[], T>(act: (...args: Args) => Act<T>) =>
     (...args: Args) =>
-      throwOrReject({ sync }, () => act(...args)());
-  const settle: Acts["settle"] = (key, decision, actual, options) => {
+      throwOrReject(internals, () => act(...args)());
+  const settle: Internals["settle"] = (key, decision, actual, options) => {
     checkConsumed(decision);
-    return acts.settle(key, decision, actual, options);
+    return internals.settle(key, decision, actual, options);
   };
   return {
-    peek: verb(acts.peek),
+    peek: verb(internals.peek),
     settle: verb(settle),
     refund: verb((key, decision, options) => settle(key, decision, 0, options)),
-    debit: verb(acts.debit),
-    credit: verb(acts.credit),
-    block: verb(acts.block),
-    reset: verb(acts.reset),
+    debit: verb(internals.debit),
+    credit: verb(internals.credit),
+    block: verb(internals.block),
+    reset: verb(internals.reset),
   };
 }

@@ -3,11 +3,11 @@ import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { sharesWork, type AbortSignalLike } from "../../platform.js";
 import type { Charges } from "../charge.js";
+import { attachInternals, plainInternalsOf } from "../internals.js";
 import { throwOrReject } from "../arguments.js";
-import { attachInternals } from "../internals.js";
 import type { ConsumeOptions, Limiter, PlainLimiter } from "../limiter.js";
-import { partsOf, plainInternalsOf } from "../parts.js";
-import { createRequests, type TakeCharges } from "../several/requests.js";
+import { partsOf } from "../parts.js";
+import { createRequests } from "../several/requests.js";
 import { verbsOf } from "../verbs/verbs.js";
 import { WaitQueues, type WaitBounds } from "./wait-queues.js";
 
@@ -109,7 +109,6 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
   const queues = new WaitQueues({ limiter: inner, maxWaiters, maxWaitersPerKey, jitterMs, timeoutMs, isShared });
   const bounds: WaitBounds = { maxWaitMs: checkMaxWait(maxWaitMs), signal: undefined };
 
-  const take: TakeCharges = (charges, signal) => queues.wait(charges, { ...bounds, signal });
   const parts = { ...inner, sync: false };
   const waiter = {
     parts: limiter.parts,
@@ -125,7 +124,10 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
       return queues.waiting;
     },
   };
-  attachInternals(waiter, { ...parts, requests: createRequests(parts, take, true) });
+  attachInternals(waiter, {
+    ...parts,
+    ...createRequests(parts, (charges, signal) => queues.wait(charges, { ...bounds, signal }), true),
+  });
   return waiter as unknown as Waiter<K, D>;
 
   function argumentsOf(key: K, asked: unknown): [Charges, Partial<WaitBounds>] {

@@ -2,8 +2,8 @@ import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId } from "../../core/policy.js";
 import type { Charges } from "../charge.js";
+import type { Internals } from "../internals.js";
 import { orElse, thenAll } from "../now-or-later.js";
-import type { LimiterParts } from "../parts.js";
 import { onReturned } from "../verbs/returned.js";
 import type { Polls } from "./polls.js";
 import { Round, type QueuedCaller } from "./round.js";
@@ -14,7 +14,7 @@ const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** What the queues of one waiter have in common. */
 export interface QueueSetup {
-  readonly limiter: LimiterParts;
+  readonly limiter: Internals;
   /** The longest time that the stores may take for one call. */
   readonly timeoutMs: number;
   readonly jitterMs: number;
