@@ -1,10 +1,16 @@
-// `npm run bench`: every section, one after the other, each with the options given, such as `--quick`.
+// `npm run bench`: every section, one after the other. `npm run bench gate -- --only=node` runs the named sections, each
+// with the options given, and does not wait for a quiet machine.
 import { spawnSync } from "node:child_process";
 import { loadavg } from "node:os";
 
-const SECTIONS = ["memory", "http", "redis", "redis-cluster", "lease", "postgres", "waiting", "simulate", "size"];
+const SECTIONS = ["gate", "decision", "http", "redis", "redis-cluster", "lease", "postgres", "waiting", "simulate", "size"];
 const QUIET = 0.3;
 const PATIENCE_MS = 300_000;
+
+const words = process.argv.slice(2);
+const options = words.slice(words.findLastIndex((word) => SECTIONS.includes(word)) + 1);
+const named = words.slice(0, words.length - options.length);
+for (const name of named) if (!SECTIONS.includes(name)) throw new Error(`Expected a section (${SECTIONS.join(", ")}), got ${name}`);
 
 /** Waits until the machine is quiet. The load is that of the last minute, so the section before counts for a while. */
 async function untilQuiet() {
@@ -17,11 +23,11 @@ async function untilQuiet() {
 }
 
 const failed = [];
-for (const section of SECTIONS) {
-  if (!process.argv.includes("--quick")) await untilQuiet();
+for (const section of named.length > 0 ? named : SECTIONS) {
+  if (named.length === 0 && !options.includes("--quick")) await untilQuiet();
   const started = performance.now();
   console.log(`\n=== ${section}`);
-  const { status } = spawnSync("tsx", [`${section}.ts`, ...process.argv.slice(2)], { stdio: "inherit", shell: process.platform === "win32" });
+  const { status } = spawnSync("tsx", [`${section}.ts`, ...options], { stdio: "inherit", shell: process.platform === "win32" });
   if (status !== 0) failed.push(section);
   console.log(`=== ${section}: ${((performance.now() - started) / 1_000).toFixed(0)} s`);
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run lease --prefix bench`: hot keys over Redis with leases, compared with the same store without leases and with
+ * `npm run bench lease`: hot keys over Redis with leases, compared with the same store without leases and with
  * the peer.
  *
  * 512 callers use 20 keys, and each sends the next request when it has its answer. Every round runs all sides, and

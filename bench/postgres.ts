@@ -1,5 +1,5 @@
 /**
- * `npm run postgres --prefix bench`: one decision over Postgres, compared with a bare upsert of the same row and with a
+ * `npm run bench postgres`: one decision over Postgres, compared with a bare upsert of the same row and with a
  * peer.
  *
  * It uses the server at `SLUICE_POSTGRES_URL` (default: `postgres://postgres@127.0.0.1:5432/test`), in new tables that

@@ -19,6 +19,18 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] as number) : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
+/** The value below which `share` of the values lie: of 30 values and a share of 0.1, the fourth. */
+export function percentile(values: readonly number[], share: number): number {
+  if (values.length === 0) throw new RangeError("Expected at least one value, got none");
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
+}
+
+/** What a side adds to `bare`, start by start. */
+export function added(own: readonly number[], bare: readonly number[]): readonly number[] {
+  return own.map((value, start) => value - (bare[start] as number));
+}
+
 /** The median of the ratios of two sides, and the interval that contains the true median in 95 of 100 runs. */
 export interface Likely {
   readonly low: number;
@@ -26,9 +38,9 @@ export interface Likely {
   readonly high: number;
 }
 
-/** The ratios of two sides, turn by turn, as {@link Likely}. Throws a RangeError for fewer than 10 turns. */
+/** The ratios of two sides, turn by turn, as {@link Likely}. Of 6 to 9 turns, it is all of them. Throws a RangeError for fewer than 6. */
 export function likelyRatio<T>(own: readonly T[], other: readonly T[], of: (sample: T) => number): Likely {
-  if (own.length < 10) throw new RangeError(`Expected at least 10 turns, got ${own.length}: fewer have no such interval`);
+  if (own.length < 6) throw new RangeError(`Expected at least 6 turns, got ${own.length}: fewer have no such interval`);
   const ratios = own.map((sample, turn) => of(sample) / of(other[turn] as T)).sort((a, b) => a - b);
   // The ranks of the interval: the number of ratios below the median is binomial.
   const reach = 0.98 * Math.sqrt(ratios.length);

@@ -1,5 +1,5 @@
 /**
- * `npm run redis --prefix bench`: one decision over Redis, compared with the peers and with the floor.
+ * `npm run bench redis`: one decision over Redis, compared with the peers and with the floor.
  *
  * It starts a server. Every round runs all sides in turn, and ratios are taken within a round: a machine that slows
  * down for a minute slows all sides. This script prints results and fails on none. `--quick` makes it short.

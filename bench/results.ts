@@ -78,7 +78,7 @@ export const folderOf = (rough: boolean): URL => new URL(rough ? "results/quick/
 
 /**
  * Prints the goals, the machine and the versions of `packages`, and writes the section's JSON. Does not write it when
- * `--only` or `--client` ran a part. `rough` marks a short run.
+ * `--only`, `--client` or `--against` ran a part. `rough` marks a short run.
  */
 export function finish(section: string, packages: readonly string[], more: Readonly<Record<string, string>> = {}, rough = quick): void {
   const machine = `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform} ${process.arch}`;
@@ -89,7 +89,7 @@ export function finish(section: string, packages: readonly string[], more: Reado
   }
   console.log(Object.entries(versions).map((pair) => pair.join(" ")).join(", "));
   console.log(`${machine}; load ${load.toFixed(1)} before it began${isBusy(load) ? ": measured on a busy machine" : ""}`);
-  if (process.argv.some((word) => /^--(?:only|client)=/.test(word))) return; // a part must not replace the whole
+  if (process.argv.some((word) => /^--(?:only|client|against|keys|length)(?:=|$)/.test(word))) return; // a part must not replace the whole
   const results: Results = { section, quick: rough, day: new Date().toISOString().slice(0, 10), machine, load, versions, tables, goals, series };
   const folder = folderOf(rough);
   mkdirSync(folder, { recursive: true });

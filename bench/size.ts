@@ -1,5 +1,5 @@
 /**
- * `npm run bench:size`: the size of each entry in a bundle and the duration of its import, compared with the peers.
+ * `npm run bench size`: the size of each entry in a bundle and the duration of its import, compared with the peers.
  *
  * Sizes are minified, tree-shaken and gzipped. They include all dependencies, but no framework or database client. An
  * import is timed in a new process each time. It is compared with files of the same size that import each other in the

@@ -1,5 +1,5 @@
 /**
- * `npm run waiting --prefix bench`: how long callers wait for tokens, compared with the time in which the tokens
+ * `npm run bench waiting`: how long callers wait for tokens, compared with the time in which the tokens
  * refill.
  *
  * A store in this process that answers after 5 ms shows the cost of round trips. Four processes on one key of a Redis,

@@ -1,6 +1,6 @@
 // How the benchmarks order their sides, and how sure they are of a ratio.
 import { describe, expect, test } from "vitest";
-import { besideControl, compare, likelyRatio, orderOf } from "../../bench/ratios.js";
+import { added, besideControl, compare, likelyRatio, orderOf, percentile } from "../../bench/ratios.js";
 
 describe("the order of sides", () => {
   test.each([2, 3, 4, 5, 6])("%i sides: each has each place, and follows each other side, equally often", (count) => {
@@ -22,6 +22,25 @@ describe("the order of sides", () => {
   });
 });
 
+describe("the figure of a start", () => {
+  test("is the tenth percentile of its blocks, whatever their order", () => {
+    expect(percentile(Array.from({ length: 30 }, (_, i) => 30 - i), 0.1)).toBe(4);
+    expect(percentile([7], 0.1)).toBe(7);
+    expect(percentile([1, 2], 1)).toBe(2);
+    expect(() => percentile([], 0.1)).toThrow(new RangeError("Expected at least one value, got none"));
+  });
+
+  test("stays the same when other work makes eight blocks of ten slower", () => {
+    const quiet = Array.from({ length: 40 }, (_, i) => 100 + (i % 2));
+    const busy = quiet.map((value, i) => (i % 5 === 0 ? value : value * 3));
+    expect([percentile(quiet, 0.1), percentile(busy, 0.1)]).toEqual([100, 101]);
+  });
+
+  test("what a side adds is taken start by start", () => {
+    expect(added([15, 26], [10, 20])).toEqual([5, 6]);
+  });
+});
+
 describe("the interval of a ratio", () => {
   const turns = (values: readonly number[]): { readonly own: readonly number[]; readonly other: readonly number[] } => ({
     own: values, other: values.map(() => 1),
@@ -36,9 +55,13 @@ describe("the interval of a ratio", () => {
     expect(likely(Array.from({ length: 15 }, (_, i) => i + 1))).toEqual({ low: 3, median: 8, high: 13 });
   });
 
-  test("fewer than 10 turns have none", () => {
+  test("of 6 turns it is all of them, because the true median lies outside in 3 of 100 runs", () => {
+    expect(likely([1.1, 0.9, 1, 1.2, 1.3, 0.8])).toEqual({ low: 0.8, median: 1.05, high: 1.3 });
+  });
+
+  test("fewer than 6 turns have none", () => {
     expect(likely(Array.from({ length: 10 }, (_, i) => i + 1))).toEqual({ low: 1, median: 5.5, high: 10 });
-    expect(() => likely([1, 2, 3, 4, 5, 6, 7, 8, 9])).toThrow(new RangeError("Expected at least 10 turns, got 9: fewer have no such interval"));
+    expect(() => likely([1, 2, 3, 4, 5])).toThrow(new RangeError("Expected at least 6 turns, got 5: fewer have no such interval"));
   });
 
   test("a goal shows the interval and the control's, and says when no difference is seen", () => {

@@ -3,24 +3,23 @@
 import { createRequire } from "node:module";
 import { MemoryStore as ExpressStore } from "express-rate-limit";
 import { RateLimiterMemory } from "rate-limiter-flexible";
-import { createLimiter, MemoryStore } from "../dist/index.js";
 
 const LocalStore = createRequire(import.meta.url)("@fastify/rate-limit/store/LocalStore.js");
-const DAY_MS = 86_400_000;
-const HUGE = 2 ** 31;
+const HOUR_MS = 3_600_000;
+const ENOUGH = 1_000_000_000;
 const identity = (answer) => answer;
 
 /**
  * `decide(key)` is the call, `allows(answer)` reads its answer, and `later` is true when the answer is a promise. With
- * `limit` 1, every second call of a caller is refused. `cap` is the most callers to keep, for libraries with such an
- * option.
+ * `limit` 1, every second call of a caller is refused. `limits` is 1 or 2. `cap` is the most callers to keep, for
+ * libraries with such an option. `dist` is the URL of the build of sluice.
  */
-export function makeSide(name, { limit = 1_000_000, limits = 1, cap = 1_000_000 }) {
-  return sides[name](limit, cap, limits);
+export async function makeSide(way, { limit = ENOUGH, limits = 1, cap = 1_000_000, dist }) {
+  return sides[way]({ limit, limits, cap, dist });
 }
 
 const sides = {
-  "bare Map": (limit) => {
+  map({ limit }) {
     const map = new Map();
     return {
       decide(key) {
@@ -31,32 +30,32 @@ const sides = {
       allows: (count) => count <= limit,
     };
   },
-  "the clock alone": () => ({ decide: () => performance.now() > 0, allows: identity }),
-  sluice: (limit, cap, limits) => {
-    // The refill is slow enough that almost no token comes back during the measurement. It is fast enough that times
-    // stay small integers.
-    const one = { capacity: limit, refill: { tokens: limit, everyMs: 20 * DAY_MS } };
-    const more = Array.from({ length: limits }, (_, i) => ({ ...one, capacity: limit + i, name: `l${i}` }));
-    const limiter = createLimiter({ policy: limits === 1 ? one : { limits: more }, store: new MemoryStore({ maxKeys: cap }) });
+  clock: () => ({ decide: () => performance.now() > 0, allows: identity }),
+  async sluice({ limit, limits, cap, dist }) {
+    const { createLimiter, definePolicy, MemoryStore } = await import(new URL("index.js", dist).href);
+    // A token of a caller who is refused comes back within the hour, long after the measurement.
+    const rate = { name: "rate", capacity: limit, refill: { tokens: limit, everyMs: HOUR_MS } };
+    const tokens = { name: "tokens", capacity: 3 * limit, refill: { tokens: 3 * limit, everyMs: HOUR_MS }, cost: 3 };
+    const policy = definePolicy(limits === 2 ? { name: "api", limits: [rate, tokens] } : { ...rate, name: "api" });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ maxKeys: cap }) });
     return { decide: (key) => limiter.consume(key), allows: ({ allowed }) => allowed };
   },
-  "rate-limiter-flexible": (limit) => {
-    // It sets a timer for each key, and 30 days exceed the longest timer.
-    const limiter = new RateLimiterMemory({ points: limit, duration: DAY_MS / 1_000 });
+  flexible({ limit }) {
+    const limiter = new RateLimiterMemory({ points: limit, duration: HOUR_MS / 1_000 });
     return { decide: (key) => limiter.consume(key).catch(identity), allows: ({ consumedPoints }) => consumedPoints <= limit, later: true };
   },
-  "express-rate-limit": (limit) => {
+  express({ limit }) {
     const store = new ExpressStore();
-    store.init({ windowMs: DAY_MS });
+    store.init({ windowMs: HOUR_MS });
     return { decide: (key) => store.increment(key), allows: ({ totalHits }) => totalHits <= limit, later: true };
   },
-  "@fastify/rate-limit": (limit, cap) => {
+  fastify({ limit, cap }) {
     const store = new LocalStore(false, false, cap);
     let answer;
     const done = (_error, result) => void (answer = result);
     return {
       decide(key) {
-        store.incr(key, done, DAY_MS, Math.min(limit, HUGE));
+        store.incr(key, done, HOUR_MS, limit);
         return answer;
       },
       allows: ({ current }) => current <= limit,

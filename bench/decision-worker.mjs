@@ -1,19 +1,20 @@
-// `node --expose-gc memory-worker.mjs <task> <side> <options as JSON>`, forked by memory.ts. Each side has a process,
-// and its garbage collector sees no other side's heap. It sends its result. `decide` sends "ready" and then runs a
-// round for each message.
+// `node --expose-gc decision-worker.mjs <task> <way> <options as JSON>`, forked by decision.ts. Each side has a process,
+// and its garbage collector sees no other side's heap. `decide` sends when it is ready, and answers each number with the
+// nanoseconds of one of that many decisions. The other tasks send one result.
 import { Session } from "node:inspector/promises";
 import { PerformanceObserver } from "node:perf_hooks";
-import { makeSide } from "./memory-sides.mjs";
+import { makeSide } from "./decision-sides.mjs";
 
-const [task, name, json] = process.argv.slice(2);
+const [task, way, json] = process.argv.slice(2);
 const options = JSON.parse(json);
-const { keys, calls, seconds, limit, sliced } = options;
-const side = makeSide(name, options);
+const { keys, length = 37, calls, limit, sliced } = options;
+const side = await makeSide(way, options);
 /** The number of keys made before each timed run: few enough to stay in the processor's first caches. */
 const BATCH = 500;
+const FILLER = "user:0123456789abcdef0123456789abcdef";
 
-/** A new string of about 36 characters, as for a key that comes with a request. */
-const keyOf = (i) => `user:${(i * 7_919) % keys}:0123456789abcdef01234567`;
+/** A text of `length` characters that differs for each caller. */
+const keyOf = (i) => FILLER.slice(0, length - 7) + String((i * 7_919) % keys).padStart(7, "0");
 
 /** The text as one flat string without a hash yet, as a parser makes it from a request. */
 const flat = (text) => Buffer.from(text, "latin1").latin1Slice();
@@ -43,28 +44,30 @@ async function fill(makeKey, count) {
 async function check() {
   const wanted = limit !== 1;
   for (let i = 0; i < 100; i++) {
-    if (side.allows(await side.decide(keyOf(i))) !== wanted) throw new Error(`${name}: expected ${wanted ? "an allowance" : "a denial"}`);
+    if (side.allows(await side.decide(keyOf(i))) !== wanted) throw new Error(`${way}: expected ${wanted ? "an allowance" : "a denial"}`);
   }
 }
 
 const tasks = {
-  /** Nanoseconds of a decision, a round for each message. */
+  /** Nanoseconds of processor time of a decision. Making the keys is not timed. */
   async decide() {
-    await fill(keyOf, Math.max(keys, calls)); // fills all keys, and runs until the code is compiled
+    await fill(keyOf, keys);
     await check();
     const draw = drawsOf(keys);
-    const batch = [];
-    process.on("message", async () => {
-      let ms = 0;
-      for (let left = calls; left > 0; left -= batch.length) {
-        batch.length = Math.min(BATCH, left);
-        for (let i = 0; i < batch.length; i++) batch[i] = flat(keyOf(draw()));
-        const start = performance.now();
-        if (side.later) for (let i = 0; i < batch.length; i++) await side.decide(batch[i]);
-        else for (let i = 0; i < batch.length; i++) side.decide(batch[i]);
-        ms += performance.now() - start;
+    const batch = Array.from({ length: BATCH }, () => "");
+    process.on("message", async (message) => {
+      const count = Number(message);
+      let us = 0;
+      // Other sides ran since the last block, so a quarter more is not timed: the processor's caches must be filled again.
+      for (let done = -count / 4; done < count; done += BATCH) {
+        for (let i = 0; i < BATCH; i++) batch[i] = flat(keyOf(draw()));
+        const before = process.cpuUsage();
+        if (side.later) for (let i = 0; i < BATCH; i++) await side.decide(batch[i]);
+        else for (let i = 0; i < BATCH; i++) side.decide(batch[i]);
+        const { user, system } = process.cpuUsage(before);
+        if (done >= 0) us += user + system;
       }
-      process.send((ms / calls) * 1e6);
+      process.send((us * 1_000) / count);
     });
     return "ready";
   },
@@ -75,7 +78,7 @@ const tasks = {
     const header = (i) => Buffer.from(`Bearer ${keyOf(i)} ${"x".repeat(4_000)}`).toString("latin1");
     await fill(keyOf, 10); // makes the state that stays after the first calls
     const before = used();
-    await fill(sliced ? (i) => header(i).slice(7, 42) : keyOf, keys);
+    await fill(sliced ? (i) => header(i).slice(7, 7 + length) : keyOf, keys);
     const bytes = (used() - before) / keys;
     await check();
     return bytes;
@@ -84,7 +87,7 @@ const tasks = {
   /** Microseconds of each of `calls` decisions on new callers, and the memory after a tenth of them and at the end. */
   async spray() {
     // Warmed up on another table until the code is compiled, because only the table is to be measured.
-    const before = makeSide(name, { ...options, cap: 10_000 });
+    const before = await makeSide(way, { ...options, cap: 10_000 });
     for (let i = 0; i < 200_000; i++) await before.decide(`before:${i}:0123456789abcdef01234`);
     const took = new Float64Array(calls);
     let atTenth = 0;
@@ -123,29 +126,6 @@ const tasks = {
     await new Promise((resolve) => setTimeout(resolve, 20));
     if (collections > 0) throw new Error("Expected no collection while allocations were counted: make `calls` smaller");
     return { bytes, objects: await objects(run) };
-  },
-
-  /** The garbage collections within `seconds` of decisions without a pause. */
-  async pauses() {
-    await fill(keyOf, keys);
-    gc();
-    const pauses = [];
-    const observer = new PerformanceObserver((list) => pauses.push(...list.getEntries().map(({ duration }) => duration)));
-    observer.observe({ entryTypes: ["gc"] });
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    pauses.length = 0;
-    const start = performance.now();
-    let decisions = 0;
-    while (performance.now() - start < seconds * 1_000) {
-      for (let i = 0; i < 1_000; i++) {
-        const answer = side.decide(keyOf(decisions++));
-        if (side.later) await answer;
-      }
-      await new Promise(setImmediate); // the observer gets its entries in this turn
-    }
-    const ms = performance.now() - start;
-    const total = pauses.reduce((sum, pause) => sum + pause, 0);
-    return { decisions, count: pauses.length, total, longest: Math.max(0, ...pauses), ms };
   },
 };
 
