@@ -150,7 +150,7 @@ describe("all old options are named at once, with the caller's own numbers and t
 });
 
 describe("a queue of jobs has the caller's own numbers", () => {
-  const jobs = (policy: string) => `Here: \`createWaiter(createLimiter({ policy: ${policy} }))\`, and \`run(waiter, key, work)\` for each job. See ${DOCS}/moving/README.md#job-queues`;
+  const jobs = (policy: string) => `Here: \`createWaiter(createLimiter({ policy: ${policy} }))\`, and \`run(waiter, key, work)\` for each job. See ${DOCS}/moving/from-bottleneck.md`;
 
   test.each<[of: string, old: object, policy: string]>([
     ["bottleneck", { maxConcurrent: 3 }, "{ capacity: 3, returns: whenDone() }"],
@@ -177,8 +177,10 @@ describe("a queue of jobs has the caller's own numbers", () => {
   });
 
   test("of @upstash/ratelimit: its limiters are told by their sense, because their numbers cannot be read", () => {
-    const message = complaint(() => createLimiter({ redis: {}, limiter: () => ({}), analytics: true, prefix: "x" } as never));
-    expect(message).toContain("Unknown options `redis`, `limiter`, `analytics` and `prefix` (of @upstash/ratelimit). Here: ");
+    const message = complaint(() => createLimiter({ redis: {}, limiter: () => ({}), analytics: true, prefix: "x", timeout: 1_000 } as never));
+    expect(message).toContain("Unknown options `redis`, `limiter`, `analytics`, `prefix` and `timeout` (of @upstash/ratelimit). Here: ");
+    expect(message).toContain("for `timeout`, `timeoutMs` of the store");
+    expect(message).toContain(`. See ${DOCS}/moving/from-upstash-ratelimit.md`);
     expect(message).toContain('for `limiter`, `policy: { refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")`');
   });
 });

@@ -49,7 +49,11 @@ const JOB_OPTIONS: readonly Replacement[] = [
   { of: [BOTTLENECK], names: "weight", here: "`consume(key, cost)`" },
   { of: [BOTTLENECK], names: "priority", here: `${NONE_TEXT}; a waiter serves in order of arrival` },
   { of: [BOTTLENECK], names: "expiration", here: "`longestMs` of `whenDone`" },
-  { of: [QUEUE], names: "timeout throwOnTimeout", here: "`maxWaitMs` of `createWaiter`, and an `AbortSignal` for the work" },
+  {
+    of: [QUEUE, UPSTASH], names: "timeout",
+    here: "`timeoutMs` of the store for its calls, `maxWaitMs` of `createWaiter` for a wait, an `AbortSignal` for work",
+  },
+  { of: [QUEUE], names: "throwOnTimeout", here: "`maxWaitMs` of `createWaiter`, and an `AbortSignal` for the work" },
   {
     of: [BOTTLENECK], names: "datastore clearDatastore clientOptions connection Redis heartbeatInterval trackDoneStatus",
     here: "`store: new RedisStore(client)`, from sluice/redis",
@@ -73,9 +77,9 @@ export const GUIDES: Readonly<Record<string, string>> = {
   [HONO]: `${DOCS}/moving/from-hono-rate-limiter.md`,
   [NEST]: `${DOCS}/moving/from-nestjs-throttler.md`,
   [SLOW]: `${DOCS}/moving/from-express-slow-down.md`,
-  [BOTTLENECK]: `${DOCS}/moving/README.md#job-queues`,
-  [QUEUE]: `${DOCS}/moving/README.md#job-queues`,
-  [UPSTASH]: `${DOCS}/moving/README.md#upstashratelimit`,
+  [BOTTLENECK]: `${DOCS}/moving/from-bottleneck.md`,
+  [QUEUE]: `${DOCS}/moving/from-bottleneck.md`,
+  [UPSTASH]: `${DOCS}/moving/from-upstash-ratelimit.md`,
 };
 
 const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
