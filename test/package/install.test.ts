@@ -29,7 +29,7 @@ describe("installed in an empty folder, without a framework", () => {
 
 describe("a snippet of the guides, in an empty folder", () => {
   // What `npm install` leaves there, and what the page says to do next.
-  const page = "docs/guides/writing-a-store.md";
+  const page = "docs/guides/proving-a-store.md";
   const folder = new Consumer();
   afterAll(() => folder.remove());
   const fences = fencesOf(page);
