@@ -44,6 +44,7 @@ describe("an option of another library", () => {
     ["message", 'respond: ({ problem }) => ({ ...problem, message: "Slow down" })'],
     ["skipFailedRequests", "actualCost: ({ status }) => (status >= 400 ? 0 : undefined)"],
     ["skipSuccessfulRequests", "actualCost: ({ status }) => (status < 400 ? 0 : undefined)"],
+    ["skipSuccessfulRequests", "guides/login.md before you limit a login"],
     ["passOnStoreError", 'onStoreError: "local"'],
     ["insuranceLimiter", 'onStoreError: "local"'],
     ["allowList", "skip: (request) => boolean"],

@@ -207,7 +207,9 @@ export const FOREIGN: readonly Replacement[] = [
   },
   {
     of: [EXPRESS, HONO], names: "skipSuccessfulRequests",
-    here: "`actualCost: ({ status }) => (status < 400 ? 0 : undefined)`", gate: true,
+    here: "`actualCost: ({ status }) => (status < 400 ? 0 : undefined)`, " +
+      `but read ${DOCS}/guides/login.md before you limit a login`,
+    gate: true,
   },
   { of: [EXPRESS, HONO], names: "requestWasSuccessful", here: "the test goes into `actualCost`", gate: true },
   { of: [FASTIFY], names: "allowList", here: "`skip: (request) => boolean`", gate: true },
