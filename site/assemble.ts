@@ -7,7 +7,7 @@ import { withHovers } from "./hover-pages.js";
 import type { TextPart } from "./llms.js";
 import { NOT_ON_NPM, withPackageManagers } from "./package-managers.js";
 import { drawExample, drawList, pageOf, placesOf, readExamples } from "./examples.js";
-import { mapLinks, ROOT, siteLink, targetOf } from "./links.js";
+import { mapLinks, REPOSITORY, ROOT, siteLink, targetOf } from "./links.js";
 import { readReference } from "./reference.js";
 import { PARTS, type Part } from "./sidebar.js";
 
@@ -96,7 +96,8 @@ export function assemble(): SidebarItem[] {
     write(placeOf(path), withHovers(withPackageManagers(mapLinks(framed, change), path === "docs/README.md" ? "" : NOT_ON_NPM), path), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
   }
   for (const example of examples) write(pageOf(example), drawExample(example, [...(explained.get(example.path) ?? [])]), "editLink: false");
-  write("index.md", withHovers(drawHome(), "README.md"), "layout: page\nsidebar: false\ntitle: Exact rate limits for JavaScript servers");
+  const home = mapLinks(drawHome(), (link) => (link.startsWith(REPOSITORY) ? siteLink(link, "README.md", places) : link));
+  write("index.md", withHovers(home, "README.md"), "layout: page\nsidebar: false\ntitle: A rate limiter for JavaScript servers");
   const [, frontmatter = "", playground = ""] = /^---\n([^]*?)\n---\n+([^]*)$/.exec(read("site/pages/playground.md")) ?? [];
   write("playground.md", playground, frontmatter);
   write("examples/index.md", drawList(examples), "editLink: false");

@@ -1,4 +1,4 @@
-// The home page: the one thought, the picture, the sample on each framework, its 429, and what was measured.
+// The home page: what sluice is, the sample on each framework, its 429, the picture, one row for each reason, and what to add.
 import { readFileSync } from "node:fs";
 import { join } from "node:path/posix";
 import { ROOT } from "./links.js";
@@ -7,27 +7,33 @@ const TABS = { express: "Express", fastify: "Fastify", hono: "Hono", node: "Node
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8").trimEnd();
 
-/** The refusal that the README quotes. A test proves it. */
-function quotedRefusal(): string {
-  const [, answer] = /^<!-- docs: answer quick-start 429 -->\n(```http\n[^]*?\n```)$/m.exec(read("README.md")) ?? [];
-  if (answer === undefined) throw new Error("Expected the answer quick-start 429 in README.md, found none");
-  return answer;
+/** The part of a page that `pattern` finds. */
+function partOf(path: string, pattern: RegExp): string {
+  const [, part] = pattern.exec(read(path)) ?? [];
+  if (part === undefined) throw new Error(`Expected ${pattern} in ${path}, found none`);
+  return part;
 }
+
+/** The refusal that "Get started" quotes. A test proves it. */
+const quotedRefusal = (): string => partOf("docs/README.md", /^<!-- docs: answer quick-start 429 -->\n```http\n([^]*?)\n```$/m);
+
+/** The README's table of what to add. */
+const nextSteps = (): string => partOf("README.md", /^(\| then \| add \|\n(?:\|.*\n)+)/m);
 
 /** The sample on each framework, as tabs. */
 function samples(): string {
   return `::: code-group\n${Object.entries(TABS).map(([file, name]) => `\`\`\`ts [${name}]\n${read(`examples/quick-start/${file}.ts`)}\n\`\`\``).join("\n")}\n:::`;
 }
 
-/** The page's text, in Markdown. Links are those of the site. */
+/** The page's text, in Markdown. Links are those of the site, or addresses of the repository. */
 export function drawHome(): string {
   return `<div class="front vp-doc">
 <div class="front-top">
 <div class="front-say">
 
-# Say what a caller may do.
+# A rate limiter for JavaScript servers
 
-sluice decides it in one exact, atomic answer, and the **429 says when to come back**. A rate limiter for JavaScript servers.
+100 requests a minute for each caller, in one process or in many. A refused caller learns **exactly how long to wait**.
 
 <p class="front-links"><a class="front-main" href="./start.html">Get started</a><a href="./playground.html">Playground</a><a href="./api/">API</a></p>
 
@@ -36,11 +42,15 @@ sluice decides it in one exact, atomic answer, and the **429 says when to come b
 
 ${samples()}
 
-The 16th request in a row gets:
+Request 101 gets:
 
 \`\`\`http
 ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)/.test(line)).join("\n")}
 \`\`\`
+
+100 at once, then 100 a minute: up to 200 in the first minute. For [at most 100 in any minute](/guides/choosing-numbers.md#at-most-n-in-a-window) write \`capacity: 40, refill: perMinute(60)\`.
+
+<p class="front-install"><code>npm install sluice</code> <span>Not on npm yet: <a href="./start.html#1-install">install it from a clone</a>.</span></p>
 
 </div>
 <div class="front-edge">
@@ -50,37 +60,39 @@ ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)
 </div>
 </div>
 
-## One request takes from all limits, or from none
+<ul class="front-reasons">
+<li><b>5, not 9</b><div>
 
-Each user may send 60 requests a minute, use 30,000 tokens of a language model a minute and 1,000,000 a month, and have 4 requests in flight. Each request costs 2,000 tokens. After 15 in a row, the 30,000 are used up.
+**The limit is exact.** A caller gets never more than \`capacity\` at once, and the rest evenly. A fixed window lets up to twice its limit through at once: with 5 in 2 s, 9 requests in 0.25 s. Over 2 s each of them serves up to 10. [Try your own numbers](/playground.md), or see [how other libraries count](/comparison.md).
 
-<details><summary>The whole answer to the 16th request</summary>
+</div></li>
+<li><b>1, not 10</b><div>
 
-${quotedRefusal()}
+**All limits, or none.** A request takes from all its limits in one atomic step. If a burst limit refuses 9 of 10 requests, the daily limit counts 1. Stacked limiters [count 10](/comparison.md).
 
-</details>
+</div></li>
+<li><b>100 ms</b><div>
 
-## The limit is exact
+**It works when the store is down.** If Redis or Postgres fails or takes longer, each process enforces its local share of the limit, half by default. Traffic is [neither unlimited nor blocked](/guides/outages.md).
 
-In any period of T seconds, a caller gets at most \`capacity + rate × T\` requests. A counter that restarts with each window serves 9 around its edge, where the limit is 5. [Try it with your own numbers](/playground.md), or see [how other libraries count](/comparison.md).
+</div></li>
+<li><b>&lt; 1 µs</b><div>
 
-<ul class="front-figures">
-<li><b>&lt; 1 µs</b> for a decision in memory</li>
-<li><b>2.2 to 7 times</b> the decisions of rate-limiter-flexible over Redis, for 512 callers</li>
-<li><b>40 bytes</b> for a caller, and a fixed bound for all</li>
-<li><b>0</b> dependencies</li>
+**It is fast and small.** That is a decision in memory. With 512 callers over Redis, it makes 2.2 to 7 times as many decisions a second as rate-limiter-flexible. A caller takes 40 bytes. There are no dependencies. All of it is [measured](/performance.md).
+
+</div></li>
 </ul>
 
-Each number is [measured](/performance.md), with the commands that measure it.
+## Then add
 
+${nextSteps()}
 ## Where to go
 
-- [Get started](/start.md): a limited server in five minutes. sluice is not on npm yet: the page says how to install it.
-- [Concepts](/concepts.md): what a bucket, a policy and a key are.
-- [Outages](/guides/outages.md): what happens when Redis or Postgres is down.
-- [The client](/client.md): a \`fetch\` that waits as long as a 429 says.
+- [Get started](/start.md): the server above, and its answers, in five minutes.
+- [Recipes](/guides/recipes.md): the shortest code for common tasks.
 - [Moving here](/moving/index.md) from another rate limiter, option by option.
-- [Shared stores](/guides/scaling.md), [metrics and logging](/guides/metrics.md), [errors](/guides/errors.md), [security](/security.md).
+- [Concepts](/concepts.md): what a bucket, a policy and a key are.
+- [Metrics and logging](/guides/metrics.md), [errors](/guides/errors.md), [security](/security.md).
 
 </div>
 `;

@@ -9,7 +9,7 @@ export interface TextPart {
   readonly places: readonly string[];
 }
 
-const SUMMARY = "Say what a caller may do. sluice decides it in one exact, atomic answer, and the 429 says when to come back. A rate limiter for JavaScript servers: token buckets and quotas, Express, Fastify, Hono, Node and web-standard servers, Redis, Postgres, and a client that obeys.";
+const SUMMARY = "A rate limiter for JavaScript servers. A refused caller learns exactly how long to wait. Token buckets and quotas, Express, Fastify, Hono, Node and web-standard servers, Redis, Postgres, and a client that obeys.";
 
 /** A page without what only the site's build reads. */
 export function plainText(page: string): string {

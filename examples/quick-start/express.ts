@@ -1,27 +1,14 @@
 import express from "express";
-import { definePolicy, monthly, perMinute, whenDone } from "sluice";
-import { rateLimit } from "sluice/express";
-
-const policy = definePolicy({
-  name: "chat",
-  limits: [
-    { name: "requests", capacity: 60, refill: perMinute(60) },
-    { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
-    { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
-    { name: "parallel", capacity: 4, returns: whenDone() },
-  ],
-});
-
-// Replace this with your own sign-in. It must verify what the caller sends.
-const users = new Map([["Bearer token-of-ann", "ann"]]);
+import { addressKey, perMinute } from "sluice";
+import { rateLimit } from "sluice/express"; // also /fastify, /hono, /node and /web
 
 const app = express();
 app.use(
   rateLimit({
-    policy,
-    key: (request) => ["user", users.get(request.get("authorization") ?? "")],
-    unidentified: "refuse", // 401 for callers who are not signed in
+    policy: { name: "api", refill: perMinute(100) }, // 100 at once, then 100 a minute
+    // Behind a proxy: app.set("trust proxy", 1)
+    key: (request) => addressKey(request.ip),
   }),
 );
-app.post("/chat", (_, response) => void response.json({ answer: "Hello" }));
+app.get("/", (_, response) => void response.send("Hello"));
 app.listen(3000);

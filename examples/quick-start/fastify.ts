@@ -1,28 +1,12 @@
 import Fastify from "fastify";
-import { definePolicy, monthly, perMinute, whenDone } from "sluice";
+import { addressKey, perMinute } from "sluice";
 import { rateLimit } from "sluice/fastify";
 
-const policy = definePolicy({
-  name: "chat",
-  limits: [
-    { name: "requests", capacity: 60, refill: perMinute(60) },
-    { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
-    { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
-    { name: "parallel", capacity: 4, returns: whenDone() },
-  ],
-});
-
-// Replace this with your own sign-in. It must verify what the caller sends.
-const users = new Map([["Bearer token-of-ann", "ann"]]);
-
 const app = Fastify();
-
 await app.register(rateLimit, {
-  policy,
-  key: (request) => ["user", users.get(request.headers.authorization ?? "")],
-  unidentified: "refuse", // 401 for callers who are not signed in
+  policy: { name: "api", refill: perMinute(100) }, // 100 at once, then 100 a minute
+  // Behind a proxy: Fastify({ trustProxy: "10.0.0.0/8" })
+  key: (request) => addressKey(request.ip),
 });
-
-app.post("/chat", async () => ({ answer: "Hello" }));
-
+app.get("/", async () => "Hello");
 await app.listen({ port: 3000 });

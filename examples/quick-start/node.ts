@@ -1,29 +1,10 @@
 import { createServer } from "node:http";
-import { definePolicy, monthly, perMinute, whenDone } from "sluice";
+import { addressKey, perMinute } from "sluice";
 import { rateLimit } from "sluice/node";
 
-const policy = definePolicy({
-  name: "chat",
-  limits: [
-    { name: "requests", capacity: 60, refill: perMinute(60) },
-    { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
-    { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
-    { name: "parallel", capacity: 4, returns: whenDone() },
-  ],
-});
-
-// Replace this with your own sign-in. It must verify what the caller sends.
-const users = new Map([["Bearer token-of-ann", "ann"]]);
-
 const limited = rateLimit({
-  policy,
-  key: (request) => ["user", users.get(request.headers.authorization ?? "")],
-  unidentified: "refuse", // 401 for callers who are not signed in
+  policy: { name: "api", refill: perMinute(100) }, // 100 at once, then 100 a minute
+  // Behind a proxy: addressKey(proxyaddr(request, ["10.0.0.0/8"]))
+  key: (request) => addressKey(request.socket.remoteAddress),
 });
-
-const chat = limited((request, response) => {
-  response.setHeader("Content-Type", "application/json");
-  response.end(JSON.stringify({ answer: "Hello" }));
-});
-
-createServer(chat).listen(3000);
+createServer(limited((_, response) => response.end("Hello"))).listen(3000);

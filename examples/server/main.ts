@@ -129,7 +129,7 @@ function greeting(title: string, { address, family, port }: AddressInfo, { inter
   const url = `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   return `sluice example (${title}) on ${url}
 
-Say what a caller may do. sluice decides it in one exact, atomic answer, and the 429 says when to come back.
+A rate limiter for JavaScript servers. A refused caller learns exactly how long to wait.
 
 Open ${url} in a browser to see it work. Or, in a second terminal:
 

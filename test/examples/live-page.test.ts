@@ -268,7 +268,7 @@ describeWith("chromium", "the live page", () => {
   });
 
   test("one word for a request, one sentence for the idea", async () => {
-    expect(await page.textContent("header p")).toBe("Say what a caller may do. sluice decides it in one exact, atomic answer, and the 429 says when to come back.");
+    expect(await page.textContent("header p")).toBe("A rate limiter for JavaScript servers. A refused caller learns exactly how long to wait.");
     expect((await page.innerText("body")).match(/\bcalls?\b|\baway\b/gi)).toBeNull();
   });
 

@@ -14,7 +14,7 @@ type Fetches = { readonly fetch: (request: Request) => Response | Promise<Respon
 const FRAMEWORKS = ["node", "express", "fastify", "hono", "web"];
 const firstOf = (page: string) => fencesOf(page).find(({ language }) => language === "ts")?.text ?? "";
 const programs: [program: string, code: string][] = [
-  ...FRAMEWORKS.map((name): [string, string] => [`the README's ${name}`, readFileSync(join(ROOT, `examples/minimal/${name}.ts`), "utf8")]),
+  ...FRAMEWORKS.map((name): [string, string] => [`examples/minimal/${name}`, readFileSync(join(ROOT, `examples/minimal/${name}.ts`), "utf8")]),
   ...FRAMEWORKS.map((name): [string, string] => [`the page's ${name}`, firstOf(`docs/adapters/${name}.md`)]),
 ];
 

@@ -13,7 +13,7 @@ export interface Walked {
 }
 
 const GREETING_LINES = 16;
-const THOUGHT = "Say what a caller may do. sluice decides it in one exact, atomic answer, and the 429 says when to come back.";
+const THOUGHT = "A rate limiter for JavaScript servers. A refused caller learns exactly how long to wait.";
 const open = ({ url }: ExampleServer): Socket => connect(Number(url.port), url.hostname);
 const remaining = ({ headers }: Reply): string | undefined => headers["ratelimit-remaining"] as string | undefined;
 const fieldsOfLimits = ({ headers }: Reply): string[] => Object.keys(headers).filter((name) => /^ratelimit|^retry-after$/.test(name));

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
 import { draft11, draft6, draft7, retryAfterDate, xRateLimit } from "../../src/http/index.js";
-import { MemoryStore, monthly, perDay, perMinute, perSecond, whenDone, type AsyncStore, type PolicyOptions } from "../../src/index.js";
+import { MemoryStore, perDay, perMinute, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
 import { guard } from "sluice/store";
 
 const interactive: PolicyOptions = { name: "interactive", capacity: 10, refill: perSecond(2) };
@@ -15,15 +15,7 @@ const api: PolicyOptions = {
   ],
 };
 /** The policy of examples/quick-start. */
-const quickStart: PolicyOptions = {
-  name: "chat",
-  limits: [
-    { name: "requests", capacity: 60, refill: perMinute(60) },
-    { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
-    { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
-    { name: "parallel", capacity: 4, returns: whenDone() },
-  ],
-};
+const quickStart: PolicyOptions = { name: "api", refill: perMinute(100) };
 const broken: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
 const clock = (): number => Date.UTC(2026, 0, 1);
 
@@ -47,7 +39,8 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "inbox 429": after(11, {}),
   "bulk 429": after(4, { policy: bulk }),
   "api 200": after(1, { policy: api }),
-  "quick-start 429": after(16, { policy: quickStart, store: new MemoryStore({ clock: () => Date.UTC(2026, 0, 1) }) }),
+  "quick-start 200": after(1, { policy: quickStart }),
+  "quick-start 429": after(101, { policy: quickStart }),
   "cost 400": after(1, { cost: () => 11 }),
   "unidentified 401": after(1, { key: () => null, unidentified: "refuse" }),
   "store 503": after(1, { store: broken, onStoreError: "unavailable" }),

@@ -1,6 +1,4 @@
 // The code that snippets may leave out: an application that exists already, and for docstrings the imports as well.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import * as store from "../../src/store.js";
 import * as client from "../../src/client/index.js";
 import * as traffic from "../../src/client/traffic/traffic.js";
@@ -12,21 +10,17 @@ import * as durableObject from "../../src/stores/durable-object/durable-object.j
 import * as postgres from "../../src/stores/postgres/postgres.js";
 import * as redis from "../../src/stores/redis/redis.js";
 import * as testing from "../../src/testing/index.js";
-import { ROOT, type Fence } from "./docs-read.js";
+import type { Fence } from "./docs-read.js";
 
 const EXPRESS =
   'import express from "express"; const app = express(); declare global { namespace Express { interface Request { user?: { id: string } } } }';
 
 const FASTIFY = 'import fastify from "fastify"; const app = fastify(); declare module "fastify" { interface FastifyRequest { user?: { id: string } } }';
 
-/** The app of the README, on one line. */
-const QUICK_START = readFileSync(join(ROOT, "examples/quick-start/express.ts"), "utf8").replace(/\/\/.*$/gm, "").replaceAll("\n", " ");
-
 /** The preludes, by the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
   fastify: FASTIFY,
-  "quick start": QUICK_START,
   upgrades:
     'import type { IncomingMessage, Server } from "node:http"; import type { Duplex } from "node:stream"; import { createLimiter, perMinute, whenDone } from "sluice"; import { limitUpgrades } from "./examples/websocket/upgrades.js"; declare const server: Server, userOf: (request: IncomingMessage) => Promise<string | undefined>, webSockets: { handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (webSocket: object) => void): void; emit(event: "connection", webSocket: object, request: IncomingMessage): boolean }',
   "live limits": 'import type { LiveLimits } from "./examples/live-limits/live-limits.js"; declare const limits: LiveLimits',

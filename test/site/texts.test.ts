@@ -50,11 +50,13 @@ describe("tabs", () => {
     expect(withPackageManagers("```sh\nnpm install express\n```\n", NOT_ON_NPM)).not.toContain("not on npm");
   });
 
-  test("the home page has the sample on each framework, and the refusal that the README quotes", () => {
+  test("the home page begins with what sluice is, and has the sample on each framework, its refusal, and what to add", () => {
     const home = drawHome();
-    expect(home.indexOf("The 16th request in a row gets:")).toBeGreaterThan(home.indexOf("```ts [Workers]"));
+    expect(/^# (.*)$/m.exec(home)?.[1]).toBe("A rate limiter for JavaScript servers");
     for (const name of ["Express", "Fastify", "Hono", "Node", "Workers"]) expect(home).toContain(`\`\`\`ts [${name}]\n`);
-    expect(home).toContain("HTTP/1.1 429 Too Many Requests\nRateLimit-Limit: 30000");
+    expect(home).toContain('Request 101 gets:\n\n```http\nHTTP/1.1 429 Too Many Requests\nRateLimit: "api";r=0;t=1\nRetry-After: 1\n```\n');
+    expect(home).toContain("| signed-in users |");
+    expect(home.match(/^<li>/gm)).toHaveLength(4);
   });
 });
 
