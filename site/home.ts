@@ -55,7 +55,7 @@ ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)
 </div>
 <div class="front-edge">
 
-![Limit 5 in 2 s, and nine requests within 0.25 s around the end of a window. sluice serves 5 of them, a fixed window 9.](/images/edge-small.svg)
+![Limit 5 in 2 s, and a caller that comes around the end of a window. sluice serves 5 requests in 0.25 s, and then one every 0.4 s. A fixed window serves 9 in 0.25 s, and then none. In 2 s each serves 10.](/images/edge-small.svg)
 
 </div>
 </div>

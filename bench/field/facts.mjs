@@ -97,8 +97,24 @@ const atWork = (peer) => async () => {
   return String(most);
 };
 
-async function aroundTheEdge(ask, served) {
-  await ask(1);
+// The most that a caller of a window gets in 2.2 s: the one request that opens it, and the nine around its end.
+const throughAnEdge = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, (port) => aroundTheEdge((count) => oneByOne(port, count), "200", 1)));
+
+// The most that a caller of a bucket gets in 2.2 s: five at once, and then each token as soon as it is there. The second
+// of two requests is refused each time.
+const fromABucket = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, async (port) => {
+  const start = performance.now();
+  const answers = await oneByOne(port, 5);
+  for (let i = 1; i <= 5; i++) {
+    await pause(start + i * 405 - performance.now());
+    answers.push(...(await oneByOne(port, 2)));
+  }
+  if (performance.now() - start > 2_200) return null;
+  return String(answers.filter((answer) => answer === "200").length);
+}));
+
+async function aroundTheEdge(ask, served, counted = 0) {
+  const first = await ask(1);
   await pause(1_800);
   const start = performance.now();
   const answers = await ask(4);
@@ -106,7 +122,7 @@ async function aroundTheEdge(ask, served) {
   answers.push(...(await ask(5)));
   // After this time another token would be there, or the window's edge was missed.
   if (performance.now() - start > 380) return null;
-  return String(answers.filter((answer) => answer === served).length);
+  return String([...first.slice(0, counted), ...answers].filter((answer) => answer === served).length);
 }
 
 // A result on a busy machine proves nothing, so the fact gets more tries.
@@ -264,6 +280,21 @@ export const facts = [
       },
       // The bucket is full again after 1.8 s, then four requests are allowed. The next token comes only 0.4 s later.
       { peer: "sluice/express", right: "5", quoted: "5", observe: edge("sluice/express") },
+    ],
+  },
+  {
+    id: "V",
+    claim: "5 in 2 s: how many one caller gets within 2.2 s at most",
+    rows: [
+      ...[ERL, FRL, HRL].map((peer) => ({ peer, right: "10", quoted: "10", observe: throughAnEdge(peer) })),
+      {
+        peer: RLF, right: "10", quoted: "10",
+        observe: () => inTime(() => {
+          const limiter = new RateLimiterMemory({ points: 5, duration: 2 });
+          return aroundTheEdge((count) => Promise.all(Array.from({ length: count }, () => asks(limiter, "k"))), "ok", 1);
+        }),
+      },
+      { peer: "sluice/express", right: "10", quoted: "10", observe: fromABucket("sluice/express") },
     ],
   },
   {

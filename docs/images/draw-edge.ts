@@ -2,15 +2,16 @@
 // column: its text is as large as that of the page. test/docs.test.ts compares them.
 import { realpathSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { CHART_STYLE, countMarks, drawChart, FixedWindow, refillFrom, type ChartCounts, type ChartLevel, type ChartMark, type ChartScene } from "../../src/command/chart/index.js";
+import { CHART_STYLE, drawChart, FixedWindow, mostServedIn, refillFrom, type ChartLevel, type ChartMark, type ChartScene } from "../../src/command/chart/index.js";
 import { TokenBucket } from "../../src/index.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
 
 const LIMIT = { capacity: 5, refill: { tokens: 5, everyMs: 2_000 } };
-const END_MS = 4_500;
-/** One request opens the window. Nine more come around its end, within 0.25 s. */
-const CALLS = [400, 2_300, 2_325, 2_350, 2_375, 2_400, 2_425, 2_450, 2_475, 2_500];
-const CLOSE_MS = 250;
+const END_MS = 4_600;
+/** One request opens the window. Nine more come around its end, within 0.25 s. After them the caller sends one whenever a token is there. */
+const CALLS = [400, 2_200, 2_250, 2_300, 2_350, 2_400, 2_400, 2_400, 2_400, 2_400, 2_600, 3_000, 3_400, 3_800, 4_200];
+/** The periods whose most served requests are stated: at once, and as long as the window. */
+const PERIODS = [250, LIMIT.refill.everyMs] as const;
 
 /** The sizes of a picture, in pixels. */
 interface EdgeSize {
@@ -23,19 +24,19 @@ interface EdgeSize {
 }
 
 export const EDGE_SIZES = {
-  "edge.svg": { width: 760, height: 200, laneRows: 4, font: 16 },
+  "edge.svg": { width: 760, height: 200, laneRows: 5, font: 16 },
   "edge-small.svg": { width: 400, height: 158, laneRows: 5, font: 14 },
 } as const satisfies Readonly<Record<string, EdgeSize>>;
 
 interface Played {
   readonly scene: ChartScene;
-  /** What became of the requests within 0.25 s around the edge. */
-  readonly atEdge: ChartCounts;
+  /** The most that were served in each of the periods. */
+  readonly most: readonly number[];
 }
 
 const framed = ({ width, height, laneRows }: EdgeSize, unit: string, levels: ChartLevel[], marks: ChartMark[], edges: readonly number[]): Played => ({
   scene: { width, height, from: 0, to: END_MS, now: END_MS, axis: "elapsed", unit, capacity: LIMIT.capacity, lanes: ["requests"], laneRows, levels, marks, edges },
-  atEdge: countMarks(marks.filter(({ at }) => at >= 2_300 && at <= 2_300 + CLOSE_MS)),
+  most: PERIODS.map((period) => mostServedIn(marks, period)),
 });
 
 function playBucket(size: EdgeSize): Played {
@@ -77,23 +78,25 @@ export function drawEdge(size: EdgeSize): string {
   const [bucket, window] = [playBucket(size), playWindow(size)];
   const { width, height, font } = size;
   const half = height + font * 3.25; // a title and a chart
-  const part = (top: number, title: string, { scene, atEdge }: Played): string => `<text class="title" x="${font}" y="${top + font * 1.6}">${title}</text>
-<text class="count" x="${width - font}" y="${top + font * 1.65}" text-anchor="end"><tspan class="chart-served">●</tspan> <tspan class="number">${atEdge.served}</tspan> served <tspan class="chart-refused" dx="6">×</tspan> ${atEdge.refused} refused${width < 500 ? "" : " in 0.25 s"}</text>
+  const part = (top: number, title: string, { scene, most: [atOnce, inAll] }: Played): string => `<text class="title" x="${font}" y="${top + font * 1.6}">${title}</text>
+<text class="count" x="${width - font}" y="${top + font * 1.65}" text-anchor="end"><tspan class="number">${atOnce}</tspan> ${width < 500 ? "" : "served "}in 0.25 s, <tspan class="number">${inAll}</tspan> in 2 s</text>
 <svg class="chart" x="0" y="${top + font * 2.5}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">${drawChart(scene)}</svg>`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${half * 2 + 6}" role="img" aria-labelledby="title about">
-<title id="title">Limit 5 in 2 s, ten requests, two ways to count</title>
-<desc id="about">One request comes at 0.4 s, and nine within 0.25 s around 2.4 s. sluice serves ${bucket.atEdge.served} of the nine. A fixed window of 2 s, which ends at 2.4 s, serves ${window.atEdge.served}.</desc>
+<title id="title">Limit 5 in 2 s, fifteen requests, two ways to count</title>
+<desc id="about">One request comes at 0.4 s, nine within 0.2 s around 2.4 s, and then one every 0.4 s. sluice serves at most ${bucket.most[0]} in 0.25 s and ${bucket.most[1]} in 2 s, evenly. A fixed window of 2 s, which ends at 2.4 s, serves ${window.most[0]} in 0.25 s, then none until it ends, and ${window.most[1]} in 2 s.</desc>
 <style>
 :root { color-scheme: light dark }
 ${CHART_STYLE.trim()}
 .page { fill: light-dark(#ffffff, #0d1117) }
-.title, .count { font: 600 ${font}px system-ui, sans-serif; fill: light-dark(#1f2328, #e6edf3) }
-.count { font-weight: 400; font-size: ${font - 2}px }
+.title, .count, .legend { font: 600 ${font}px system-ui, sans-serif; fill: light-dark(#1f2328, #e6edf3) }
+.count, .legend { font-weight: 400; font-size: ${font - 2}px }
+.legend { font-size: 12px }
 .chart-served, .chart-refused { fill: currentColor }
 .number { font-weight: 700; font-size: ${font + 6}px }
 </style>
 <rect class="page" width="${width}" height="${half * 2 + 6}" rx="8"/>
 ${part(3, width < 500 ? "sluice: 5 in 2 s" : "sluice: 5 tokens, 5 come back in 2 s", bucket)}
+<text class="legend" x="${width - 12}" y="${font * 2.5 + 16}" text-anchor="end"><tspan class="chart-served">●</tspan> served <tspan class="chart-refused" dx="6">×</tspan> refused</text>
 ${part(half + 3, "a fixed window: 5 in 2 s", window)}
 </svg>
 `;

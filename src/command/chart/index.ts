@@ -9,4 +9,3 @@ export { spellWait } from "./labels.js";
 export type { ChartLevel, ChartMark, ChartScene } from "./scene.js";
 export { CHART_STYLE } from "./style.js";
 export { countMarks, describeMark, drawCounts, mostServedIn, summarize } from "./summary.js";
-export type { ChartCounts } from "./summary.js";

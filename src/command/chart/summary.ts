@@ -25,7 +25,7 @@ export function describeMark({ marks, lanes, axis, from, now }: ChartScene, chos
 }
 
 /** How many requests had each outcome. */
-export type ChartCounts = Readonly<Record<ChartMark["outcome"], number>>;
+type ChartCounts = Readonly<Record<ChartMark["outcome"], number>>;
 
 /** How many marks there are of each outcome. */
 export function countMarks(marks: readonly ChartMark[]): ChartCounts {
@@ -53,12 +53,15 @@ export function drawCounts(counts: ChartCounts): string {
   return parts.join(" ");
 }
 
-/** The most requests that were served within `spanMs`, wherever that span begins. Marks are in the order of time. */
+/**
+ * The most requests that were served within `spanMs`, wherever that span begins. Both of its ends count, as in the
+ * bound of a bucket. Marks are in the order of time.
+ */
 export function mostServedIn(marks: readonly ChartMark[], spanMs: number): number {
   const served = marks.filter(({ outcome }) => outcome === "served");
   let [first, most] = [0, 0];
   served.forEach(({ at }, i) => {
-    while (at - (served[first] as ChartMark).at >= spanMs) first++;
+    while (at - (served[first] as ChartMark).at > spanMs) first++;
     most = Math.max(most, i - first + 1);
   });
   return most;

@@ -183,9 +183,9 @@ describe("in words", () => {
     expect(drawCounts({ served: 0, refused: 0, failed: 3 })).toContain("3 failed");
   });
 
-  test("the most that were served in a second is found wherever it begins", () => {
+  test("the most that were served in a second is found wherever it begins, and both of its ends count", () => {
     const served = [0, 900, 950, 1_000, 1_899, 1_900].map((at): ChartMark => ({ at, lane: 0, outcome: "served" }));
-    expect([mostServedIn(served, 1_000), mostServedIn(served, 100), mostServedIn([], 1_000)]).toEqual([4, 2, 0]);
+    expect([mostServedIn(served, 1_000), mostServedIn(served, 100), mostServedIn([], 1_000)]).toEqual([5, 3, 0]);
     expect(mostServedIn(marks(20), 1_000), "refused ones do not count").toBe(5);
   });
 
