@@ -1,2 +1,2 @@
-/** The table of refusals for docs/client.md, with the line that begins it. */
-export function refusalsTable(): string;
+/** The text of docs/guides/client-apis.md. */
+export function refusalsPage(): string;

@@ -9,7 +9,7 @@ import { NOT_ON_NPM, withPackageManagers } from "./package-managers.js";
 import { drawExample, drawList, pageOf, placesOf, readExamples } from "./examples.js";
 import { mapLinks, REPOSITORY, ROOT, siteLink, targetOf } from "./links.js";
 import { readReference } from "./reference.js";
-import { PARTS, type Part } from "./sidebar.js";
+import { PARTS, UNSEARCHED, type Part } from "./sidebar.js";
 
 /** A line of VitePress's sidebar. */
 export interface SidebarItem {
@@ -93,7 +93,7 @@ export function assemble(): SidebarItem[] {
       return siteLink(link, path, places);
     };
     const framed = text.replace(/^<img [^>]*>$/gm, "<p>$&</p>"); // so that a wide picture scrolls, as one in Markdown does
-    write(placeOf(path), withHovers(withPackageManagers(mapLinks(framed, change), path === "docs/README.md" ? "" : NOT_ON_NPM), path), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
+    write(placeOf(path), withHovers(withPackageManagers(mapLinks(framed, change), path === "docs/README.md" ? "" : NOT_ON_NPM), path), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}${UNSEARCHED.includes(path.replace(/\.md$/, "")) ? "\nsearch: false" : ""}`);
   }
   for (const example of examples) write(pageOf(example), drawExample(example, [...(explained.get(example.path) ?? [])]), "editLink: false");
   const home = mapLinks(drawHome(), (link) => (link.startsWith(REPOSITORY) ? siteLink(link, "README.md", places) : link));

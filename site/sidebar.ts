@@ -16,13 +16,13 @@ const inFolder = (folder: string, names: Readonly<Record<string, string>>) => Ob
 /** The parts that are written by hand. Examples and the API reference list themselves. */
 export const PARTS: readonly Part[] = [
   { text: "Start", pages: [["docs/README", "Get started"], ["docs/guides/recipes", "Recipes"], ["docs/options", "Options"], ["docs/runtimes", "Runtimes"], ["docs/comparison", "Comparison"]] },
-  { text: "Concepts", pages: [["docs/concepts", "Concepts"], ["docs/guides/choosing-numbers", "Choosing numbers"], ["docs/guides/rate-or-quota", "Rate, quota or both?"], ["docs/guides/in-flight", "Requests in flight"], ["docs/guides/choosing-a-key", "Choosing a key"]] },
+  { text: "Concepts", pages: [["docs/concepts", "Concepts"], ["docs/guides/choosing-numbers", "Choosing numbers"], ["docs/guides/rate-or-quota", "Rates and quotas"], ["docs/guides/in-flight", "Concurrent requests"], ["docs/guides/choosing-a-key", "Choosing a key"]] },
   { text: "Adapters", pages: [...inFolder("adapters", adapters), ["docs/guides/other-frameworks", "Koa, NestJS, h3, ws, Lambda"]] },
   { text: "Stores", pages: [...inFolder("stores", stores), ["docs/guides/scaling", "Scaling"], ["docs/guides/outages", "Outages"]] },
   {
     text: "Client",
     pages: [
-      ["docs/client", "The client"], ["docs/guides/client-hosts", "In other libraries"], ["docs/guides/client-vendors", "Services with limits"], ["docs/guides/client-traffic", "Many calls at once"],
+      ["docs/client", "The client"], ["docs/guides/client-hosts", "In other libraries"], ["docs/guides/client-vendors", "Services with limits"], ["docs/guides/client-apis", "List of APIs"], ["docs/guides/client-traffic", "Many calls at once"],
       ["docs/guides/client-in-other-languages", "In Swift and Kotlin"], ["docs/guides/client-comparison", "Client comparison"],
     ],
   },
@@ -40,3 +40,6 @@ export const PARTS: readonly Part[] = [
   { text: "For authors", pages: [["docs/guides/writing-a-store", "Writing a store"], ["docs/guides/proving-a-store", "Proving a store"], ["docs/guides/writing-an-adapter", "Writing an adapter"], ["CONTRIBUTING", "Contributing"]] },
   { text: "Project", pages: [["docs/performance", "Performance"], ["docs/decisions", "Decisions"], ["CHANGELOG", "Changelog"]] },
 ];
+
+/** Pages that the search of the site leaves out: tables of measurements, in which many words stand once. */
+export const UNSEARCHED: readonly string[] = ["docs/guides/client-comparison"];

@@ -1,11 +1,11 @@
 /**
  * The refusals of real APIs, one file for each API in `refusals/`: what the client does after each of them. To add an
- * API, add a file, then run `node scripts/refusals.mjs`, which writes the table of `docs/client.md`.
+ * API, add a file, then run `node scripts/refusals.mjs`, which writes `docs/guides/client-apis.md`.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { aws, createFetch, gemini, github, openai, parseVendorLimits, RateLimitedError, type Vendor } from "sluice/client";
-import { refusalsTable } from "../../scripts/refusals.mjs";
+import { refusalsPage } from "../../scripts/refusals.mjs";
 
 interface Refusal {
   readonly why: string;
@@ -102,6 +102,6 @@ test("what the table says is read stands in a refusal of the API", () => {
   }
 });
 
-test("docs/client.md has the table of these files: node scripts/refusals.mjs writes it", () => {
-  expect(readFileSync(new URL("../../docs/client.md", import.meta.url), "utf8")).toContain(refusalsTable());
+test("docs/guides/client-apis.md has a row for each of these files: node scripts/refusals.mjs writes it", () => {
+  expect(readFileSync(new URL("../../docs/guides/client-apis.md", import.meta.url), "utf8")).toBe(refusalsPage());
 });

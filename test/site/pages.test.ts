@@ -7,7 +7,7 @@ import { placeOf, sidebarMistakes, writtenPages } from "../../site/assemble.js";
 import { deadLinks } from "../../site/dead-links.js";
 import { drawExample, placesOf, readExamples } from "../../site/examples.js";
 import { mapLinks, REPOSITORY, siteLink } from "../../site/links.js";
-import { PARTS } from "../../site/sidebar.js";
+import { PARTS, UNSEARCHED } from "../../site/sidebar.js";
 import { slugify } from "../../site/slug.js";
 import { anchorsOf, pages, ROOT } from "../helpers/docs-read.js";
 
@@ -19,6 +19,10 @@ test("every written page is in the sidebar, and every line of the sidebar is a p
     "site/sidebar.ts lacks docs/new.md",
     "site/sidebar.ts names docs/gone.md, which does not exist",
   ]);
+});
+
+test("pages that the search leaves out exist", () => {
+  expect(UNSEARCHED.filter((path) => !writtenPages().includes(`${path}.md`))).toEqual([]);
 });
 
 test("no two pages have one place", () => {

@@ -1,8 +1,8 @@
 // `npm run field:client --prefix bench`: measures how clients react to a refusal, on their installed versions. The
 // servers are on the loopback, and waits pass in virtual time. Prints the tables of docs/guides/client-comparison.md.
-// Exits with 1 if a table on that page differs.
+// Exits with 1 if a table on that page differs. With `-- --write` it writes them there.
 import { makeVirtual } from "./virtual-time.mjs";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { devNull } from "node:os";
 import { peers } from "./peers.mjs";
 import { tables } from "./tables.mjs";
@@ -20,7 +20,14 @@ makeVirtual(peers.map(({ waits }) => waits));
 const measured = await tables();
 console.log(measured.map((lines) => lines.join("\n")).join("\n\n"));
 
-const written = readFileSync(new URL(`../../../${PAGE}`, import.meta.url), "utf8").split("\n").filter((text) => text.startsWith("|"));
+const file = new URL(`../../../${PAGE}`, import.meta.url);
+const page = readFileSync(file, "utf8");
+if (process.argv.includes("--write")) {
+  const left = [...measured];
+  writeFileSync(file, page.replace(/(?:^\|.*\n)+/gm, (old) => (left.length > 0 ? `${left.shift().join("\n")}\n` : old)));
+  process.exit(0);
+}
+const written = page.split("\n").filter((text) => text.startsWith("|"));
 const lines = measured.flat();
 const changed = [
   ...lines.filter((text) => !written.includes(text)).map((text) => `+ ${text}`),
