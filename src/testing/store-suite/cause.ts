@@ -2,7 +2,7 @@ import { BLOCK } from "../../core/records.js";
 import { isStale, type Bucket } from "../../core/bucket.js";
 import { costAt, type Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { apply, describeCall, differences, lifetimeMs, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
+import { agrees, apply, describeCall, lifetimeMs, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
 
 /** The facts that the oracle has about one key. */
 export interface TrackedKey {
@@ -44,7 +44,7 @@ export function likelyCause(
   if (typeof wrong.answer === "boolean") return undefined;
   for (const { state, cause, call = wrong.call, now = wrong.now } of suspicions(wrong, tracked, others)) {
     const { answer } = apply(state, call, now);
-    if (answer !== undefined && differences(wrong.answer, answer).length === 0) return cause;
+    if (answer !== undefined && agrees(wrong.answer, answer)) return cause;
   }
   return undefined;
 }
@@ -115,6 +115,13 @@ function* suspicions(
       };
     }
     const last = past.at(-1);
+    const [first, second] = last?.changedBy ?? [];
+    if (last !== undefined && first?.call.method === "adjust" && second === undefined && typeof first.call.tokens !== "number") {
+      yield {
+        state: apply(last.state, { ...first.call, tokens: costAt(first.call.tokens, 0) }, last.changedAt).state,
+        cause: "This is the answer after an `adjust` of all limits by its first number. Use the number of each limit.",
+      };
+    }
     if (last !== undefined && isConversion(last)) yield lostChange(last, now);
     yield { state: new Map(), cause: fullBucketCause(past.at(-1), state, now) };
     for (const limit of limits) {

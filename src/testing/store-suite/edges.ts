@@ -39,3 +39,8 @@ export function edgeLimits(count: number = EDGES.limits, first = 0): LimitOption
 export function edgePolicy(trial: Trial, end: string, limits: readonly LimitOptions[]): Policy {
   return trial.policy(longestName(end, trial.namespace.length + 1), ...limits);
 }
+
+/** A different cost for each limit, as far as the costs stay small. */
+export function differentCosts({ limits }: Policy): number[] {
+  return limits.map((_limit, i) => 1 + ((7 * i) % 100));
+}

@@ -5,7 +5,7 @@ import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { likelyCause, type TrackedKey } from "./cause.js";
 import {
-  apply, differences, quoteKey, sameState, stateText, type AnsweredCall, type PossibleState, type StoreCall,
+  agrees, apply, quoteKey, sameState, stateText, type AnsweredCall, type PossibleState, type StoreCall,
 } from "./states.js";
 
 /** An answer that no order of the calls explains, and the decision that the core expects instead. */
@@ -27,6 +27,11 @@ const REMEMBERED_CHANGES = 8;
  */
 export class Oracle {
   readonly #keys = new Map<string, TrackedKey>();
+
+  /** Forgets all buckets. No later call may use them. */
+  forget(): void {
+    this.#keys.clear();
+  }
 
   /** Adds the states in which the store has forgotten buckets that are full at `now`. */
   tick(now: number): void {
@@ -110,10 +115,10 @@ function tryOrders(search: OrderSearch, state: PossibleState, left: readonly Ans
   const tried: AnsweredCall[] = [];
   for (const next of left) {
     // Two equal calls with equal answers are interchangeable.
-    if (tried.some((other) => sameCall(other.call, next.call) && differences(other.answer, next.answer).length === 0)) continue;
+    if (tried.some((other) => sameCall(other.call, next.call) && agrees(other.answer, next.answer))) continue;
     tried.push(next);
     const { answer, state: after } = apply(state, next.call, search.now);
-    if (answer === undefined || differences(next.answer, answer).length === 0) {
+    if (answer === undefined || agrees(next.answer, answer)) {
       const rest = left.filter((other) => other !== next);
       tryOrders(search, after, rest, depth + 1);
       if (mayKeep(search, state, after, next)) tryOrders(search, state, rest, depth + 1);

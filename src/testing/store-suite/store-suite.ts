@@ -1,32 +1,31 @@
 import { explainFailure } from "../assert.js";
 import { registerSkipped } from "../runner.js";
-import { blockCases } from "./cases/edges/blocks.js";
-import { clockCases } from "./cases/clock.js";
-import { guardCases } from "./cases/guards.js";
-import { hookCases } from "./cases/hooks.js";
-import { keyCases } from "./cases/keys.js";
-import { lawCases } from "./cases/laws.js";
-import { edgeCases } from "./cases/edges/edges.js";
-import { optionalMethodCases } from "./cases/optional-methods.js";
-import { ownClockCases } from "./cases/own-clock.js";
-import { boundCases, raceCases } from "./cases/races.js";
+import type { Patience } from "./call-watch.js";
+import { blockCases } from "./cases/blocks.js";
+import { clockCases } from "./cases/clocks.js";
 import { inFlightCases } from "./cases/dated/in-flight.js";
 import { quotaCases } from "./cases/dated/quotas.js";
-import { renewalCases } from "./cases/dated/renewals.js";
 import { settlementCases } from "./cases/dated/settlements.js";
-import { scheduleCases } from "./cases/schedules.js";
-import type { Patience } from "./call-watch.js";
+import { decisionCases } from "./cases/decisions.js";
+import { historyCases } from "./cases/histories.js";
+import { keyCases } from "./cases/keys.js";
+import { lawCases } from "./cases/laws.js";
+import { methodCases } from "./cases/methods.js";
+import { portCases } from "./cases/port.js";
+import { togetherCases } from "./cases/together.js";
 import type { StoreSuiteOptions } from "./setup.js";
-import { snapshotCases } from "./cases/snapshots.js";
 import { Trial, type StoreCase } from "./trial.js";
-import { togetherCases } from "./cases/edges/together.js";
-import { underWayCases } from "./cases/under-way.js";
+
+const CASES: readonly StoreCase[] = [
+  ...portCases, ...clockCases, ...lawCases, ...decisionCases, ...historyCases, ...methodCases, ...blockCases, ...togetherCases,
+  ...quotaCases, ...inFlightCases, ...settlementCases, ...keyCases,
+];
 
 /**
  * Registers tests for every law of the store port. Each answer of the store is compared with the core's arithmetic.
  *
- * A name begins with the number of its law. The suite works with any test runner and needs no server. It takes 3 to 5
- * seconds, and waits for a real clock in 2.6 of them. A store with calls that never settle cannot hang it.
+ * A name begins with the number of its law. The suite works with any test runner and needs no server. It takes 2
+ * seconds, and waits for a real clock in half of them. A store with calls that never settle cannot hang it.
  * @example
  * describe("my store", () => {
  *   storeSuite({
@@ -44,20 +43,14 @@ import { underWayCases } from "./cases/under-way.js";
 export function storeSuite(options: StoreSuiteOptions): void {
   const { test, lacks = {}, deadlineMs = 4_000 } = options;
   const patience: Patience = { deadlineMs };
-  const cases: readonly StoreCase[] = [
-    ...clockCases, ...guardCases, ...ownClockCases, ...lawCases, ...snapshotCases, ...raceCases, ...underWayCases,
-    ...scheduleCases, ...quotaCases, ...inFlightCases, ...renewalCases, ...settlementCases, ...optionalMethodCases,
-    ...blockCases, ...togetherCases, ...edgeCases, ...boundCases, ...keyCases, ...hookCases,
-  ];
-  for (const one of cases) {
+  for (const one of CASES) {
     const reason = skipReason(one, lacks);
     if (reason === undefined) test(one.name, () => runStoreCase(options, patience, one));
     else registerSkipped(test, `${one.name} (skipped: ${reason})`);
   }
 }
 
-function skipReason({ needs, unless }: StoreCase, lacks: NonNullable<StoreSuiteOptions["lacks"]>): string | undefined {
-  if (unless !== undefined && lacks[unless] === undefined) return `the store has the trait \`${unless}\``;
+function skipReason({ needs }: StoreCase, lacks: NonNullable<StoreSuiteOptions["lacks"]>): string | undefined {
   return needs?.map((trait) => lacks[trait]).find((reason) => reason !== undefined);
 }
 

@@ -10,7 +10,7 @@ import { Oracle } from "./oracle.js";
 import { Random } from "./random.js";
 import { describeAnswered, describeContradiction } from "./report.js";
 import type { StoreHooks, StoreSetup, StoreSuiteOptions, StoreTrait } from "./setup.js";
-import type { AnsweredCall, StoreCall } from "./states.js";
+import { callStore, type AnsweredCall, type StoreCall } from "./states.js";
 
 /** One test of the suite. */
 export interface StoreCase {
@@ -20,8 +20,6 @@ export interface StoreCase {
   readonly cause: string;
   /** The suite skips the case if the store lacks one of these traits. */
   readonly needs?: readonly StoreTrait[];
-  /** The suite skips the case if the store has this trait. */
-  readonly unless?: StoreTrait;
   run(trial: Trial): Promise<void>;
 }
 
@@ -32,20 +30,20 @@ const AT_ONCE =
 const START = 1_750_000_000_000;
 const SHOWN_HISTORY = 12;
 
-/** One run of one case: a manual clock, stores that read it, and the oracle that checks each answer. */
+/** One run of a case: a manual clock, stores that read it, and the oracle that checks each answer. */
 export class Trial {
   readonly clock = new ManualClock(START);
   readonly oracle = new Oracle();
   readonly random: Random;
-  /** Part of every policy name of this run. Two runs never share a bucket, even in a store that persists. */
-  readonly namespace = `t${Math.random().toString(36).slice(2, 12)}`;
+  /** Part of every policy name. Two runs, or two parts, never share a bucket, even in a store that persists. */
+  namespace = newNamespace();
   /** Whether the store has this trait. */
   readonly has: (trait: StoreTrait) => boolean;
 
   readonly #options: StoreSuiteOptions;
   readonly #watch: CallWatch;
   readonly #opened: Store[] = [];
-  readonly #history = new Map<string, string[]>();
+  readonly #history = new Map<string, { readonly one: AnsweredCall; readonly now: number }[]>();
   readonly #prepared = new Map<Store, unknown>();
   #stores: Store[] = [];
   /** The instant that messages count from. */
@@ -61,8 +59,7 @@ export class Trial {
 
   /** Makes a store with the factory. Its calls fail after the suite's deadline. {@link end} closes it. */
   async open(setup: StoreSetup): Promise<Store> {
-    const { store } = await this.openWithHooks(setup);
-    return store;
+    return (await this.openWithHooks(setup)).store;
   }
 
   /** Makes a store with the factory. Returns it with the numbers that the factory gives. */
@@ -87,9 +84,23 @@ export class Trial {
    */
   async openStores(calls: "identical" | "mixed", setup: StoreSetup = {}): Promise<void> {
     const share = setup.maxKeys === undefined && this.has("sharing") && (calls === "identical" || this.has("freshDenials"));
-    const count = share ? 2 : 1;
     this.#stores = [];
-    for (let i = 0; i < count; i++) this.#stores.push(await this.open({ ...setup, clock: this.clock.now }));
+    for (let i = 0; i < (share ? 2 : 1); i++) this.#stores.push(await this.open({ ...setup, clock: this.clock.now }));
+  }
+
+  /**
+   * Runs a part of a case, which defines policies of its own. A failure that names no likely cause gets this one, and
+   * none names a bucket of an earlier part.
+   */
+  async part(likelyCause: string, run: () => Promise<unknown>): Promise<void> {
+    this.oracle.forget();
+    this.namespace = newNamespace();
+    try {
+      await run();
+    } catch (error) {
+      const isUnexplained = error instanceof AssertionError && error.likelyCause === undefined;
+      throw isUnexplained ? new AssertionError(error.message, { cause: error, likelyCause }) : error;
+    }
   }
 
   /** One of the open stores: number `turn`, or a random one. */
@@ -142,15 +153,16 @@ export class Trial {
     }
     for (const [name, calls] of buckets) {
       const history = this.#history.get(name) ?? [];
-      const lines = calls.map((one) => describeAnswered(one, now - this.#start));
+      const latest = calls.map((one) => ({ one, now }));
       const problem = this.oracle.explain(calls, now);
       if (problem !== null) {
-        const text = [describeContradiction(calls, lines, problem, history), `  (seed ${this.#options.seed ?? 1})`].join("\n");
-        throw new AssertionError(this.#withoutNamespace(text), {
-          likelyCause: problem.cause && this.#withoutNamespace(problem.cause),
-        });
+        const [lines, before] = [latest, history].map((list) =>
+          list.map((made) => describeAnswered(made.one, made.now - this.#start))) as [string[], string[]];
+        const text = [describeContradiction(calls, lines, problem, before), `  (seed ${this.#options.seed ?? 1})`].join("\n");
+        const likelyCause = problem.cause && this.#withoutNamespace(problem.cause);
+        throw new AssertionError(this.#withoutNamespace(text), { likelyCause });
       }
-      this.#history.set(name, [...history, ...lines].slice(-SHOWN_HISTORY));
+      this.#history.set(name, [...history, ...latest].slice(-SHOWN_HISTORY));
     }
   }
 
@@ -163,8 +175,7 @@ export class Trial {
 
   /** Consumes through one of the stores and checks the answer. */
   async consume(policy: Policy, key: string, cost: Costs = 1): Promise<Decision> {
-    const [decision] = await this.callAll({ method: "consume", policy, key, tokens: cost });
-    return decision as Decision;
+    return (await this.callAll({ method: "consume", policy, key, tokens: cost }))[0] as Decision;
   }
 
   /** Calls `consumeTogether`. Checks the number of decisions only. */
@@ -198,10 +209,8 @@ export class Trial {
       if (takesTogether === undefined) return true;
       const answer: unknown = takesTogether(charges);
       const got = typeof (answer as PromiseLike<unknown> | null)?.then === "function" ? "a promise" : String(answer);
-      if (typeof answer !== "boolean") {
-        throw new AssertionError(`Expected \`takesTogether\` to answer true or false, got ${got}`, { likelyCause: AT_ONCE });
-      }
-      return answer;
+      if (typeof answer === "boolean") return answer;
+      throw new AssertionError(`Expected \`takesTogether\` to answer true or false, got ${got}`, { likelyCause: AT_ONCE });
     });
   }
 
@@ -212,9 +221,8 @@ export class Trial {
     try {
       known = store.recall(call.policy, call.key, call.tokens);
     } catch (error) {
-      throw new AssertionError(`Expected \`recall\` to return null or a refusal, got an exception: ${String(error)}`, {
-        cause: error,
-      });
+      const message = `Expected \`recall\` to return null or a refusal, got an exception: ${String(error)}`;
+      throw new AssertionError(message, { cause: error });
     }
     if (known === null) return;
     assert(!known.allowed, "Expected `recall` to return null or a refusal, got an allowed decision");
@@ -239,12 +247,4 @@ export class Trial {
   }
 }
 
-/** Makes one call. A case that needs an optional method is skipped for stores without it. */
-export function callStore(store: Store, { method, policy, key, tokens, at, to }: StoreCall): unknown {
-  if (method === "consume") return store.consume(policy, key, tokens);
-  if (method === "reset") return store.reset?.(policy, key);
-  if (method === "block") return store.block?.(policy, key, tokens as number);
-  if (method === "renew") return store.renew?.(policy, key, tokens, { from: at as number, to: to as number });
-  if (method === "adjust") return store.adjust?.(policy, key, tokens, at);
-  return store.peek?.(policy, key, tokens);
-}
+const newNamespace = (): string => `t${Math.random().toString(36).slice(2, 12)}`;

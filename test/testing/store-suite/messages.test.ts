@@ -38,8 +38,8 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
         return decision;
       },
     }),
-    "L1 · concurrent calls of mixed costs",
-    /Likely cause: This is the answer without the 4 concurrent calls: two calls read one record before either wrote it\./,
+    "L8 · concurrent calls of all methods",
+    /Likely cause: This is the answer without the 2 concurrent calls: two calls read one record before either wrote it\./,
   ],
   [
     "keeps a bucket until its first limit is full",
@@ -49,7 +49,7 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
         return buckets[0]?.spent === 0 ? policy.limits.map(fullBucket) : buckets;
       },
     }),
-    "L4 · a bucket of several limits",
+    "L4 · no bucket is forgotten",
     /Likely cause: This is the answer of a full bucket: .* must be kept for 345\d+ ms/,
   ],
   [
@@ -59,13 +59,14 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
         right.save.call(this, policy, key, policy.limits.map((limit, i) => (i === 0 ? (buckets[0] as Bucket) : fullBucket(limit))), now);
       },
     }),
-    "L10 · the limits of one policy",
+    "L10, L19 · the limits",
     /Likely cause: This is the answer of a bucket with a full limit (`[ab]`(, )?)+\. Store all limits/,
+    3,
   ],
   [
     "rounds the time up",
     wrongStore({ now() { return Math.ceil((this.setup.clock ?? Date.now)()); } }),
-    "L6 · the decisions are the core's",
+    "L6, L8 · the same history",
     /Likely cause: This is the right answer 1 ms later: the store read another clock, or rounded the time/,
   ],
   [
@@ -113,38 +114,38 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
   [
     "loses refunds",
     wrongStore({ adjust: async () => true }),
-    "refund · takes effect",
+    "adjust, block, reset · take effect at once",
     /Likely cause: This is the answer without `adjust -3`, 0 ms before: that change was lost/,
   ],
   [
     "charges the first cost to all limits",
     wrongStore({ decide: (buckets, policy, costs, now) => consume(buckets, policy, costAt(costs, 0), now) }),
-    "L19 · each limit",
+    "L10, L19 · the limits",
     /Likely cause: This is the answer with the first cost for every limit\. Use the cost of each limit, in the policy's order\.$/,
   ],
   [
     "ends debts at twice the capacity",
     wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, changes, now) && cut(buckets, policy, 2) }),
-    "L4 · a debt is kept",
+    "L4 · no bucket is forgotten",
     /Likely cause: This is the answer of a debt that ends at twice the capacity\. `adjust` takes exactly the given number\.$/,
   ],
   [
     "ends debts at the capacity",
     wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, changes, now) && cut(buckets, policy, 1) }),
-    "L4 · a debt is kept",
+    "L4 · no bucket is forgotten",
     /Likely cause: This is the answer of a debt that ends at the capacity\./,
   ],
   [
     "gives one change to all limits",
     wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, costAt(changes, 0), now) }),
-    "adjust · changes each limit",
-    /Likely cause: One number is applied to all limits, a list of changes is cut, or some limits are changed although another cannot be\.$/,
+    "adjust · refunds up to full",
+    /Likely cause: This is the answer after an `adjust` of all limits by its first number\. Use the number of each limit\.$/,
   ],
   [
     "answers that every adjustment was done",
     wrongStore({ async adjust(policy, key, changes) { return (await right.adjust.call(this, policy, key, changes)) || true; } }),
-    "adjust · changes each limit",
-    /got true instead of false\n(.*\n)*Likely cause: One number is applied to all limits, a list of changes is cut, or some limits are changed although another cannot be\.$/,
+    "adjust · refunds up to full",
+    /got true instead of false\n(.*\n)*Likely cause: .*one number is applied to all limits, a list of changes is cut, or some limits are changed although another cannot be\.$/,
   ],
   [
     "lets a cost of 0 through while a block lasts",
@@ -171,31 +172,31 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
         });
       },
     }),
-    "reset · ends a block",
+    "reset · makes all limits full",
     /Likely cause: This is the answer of a block that is over\. `reset` and `block` with 0 end a block, and the clock does\.$/,
   ],
   [
     "ignores the end of a block",
     wrongStore({ async block(policy, key, forMs) { if (forMs > 0) await right.block.call(this, policy, key, forMs); } }),
-    "block · with 0 it ends a block at once, and the limits keep what was spent (12 of 20)",
+    "block · of two blocks",
     /Likely cause: This is the answer of a block that is over\. `reset` and `block` with 0 end a block, and the clock does\.$/,
   ],
   [
     "does not say that a block refused",
     wrongStore({ refuse(...asked) { return { ...right.refuse.call(this, ...asked), blocked: undefined } as never; } }),
-    "block · a decision that a block refuses says `blocked: true`, and no other does (two limits)",
+    "block · a decision that a block refuses",
     /^Expected `consume 0` to get the core's decision, got `blocked` undefined instead of true\n(.*\n)*Likely cause: The store makes the refusal itself and leaves the mark out/,
   ],
   [
     "trims keys",
     wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key.trim()]) }),
-    "keys · spaces",
-    /key "a ", policy "p" (.*\n)*Likely cause: This is the answer for the key "a" of the policy "p": the two keys share a record\.$/,
+    "keys · similar texts",
+    /key "a ", policy "p0" (.*\n)*Likely cause: This is the answer for the key "a" of the policy "p0": the two keys share a record\.$/,
   ],
   [
     "counts wrongly, in no way that has a name",
     wrongStore({ decide: (buckets, policy, cost, now) => ({ ...consume(buckets, policy, cost, now), nextTokenMs: 7 }) }),
-    "L8 · the same history",
+    "L6, L8 · the same history",
     /Likely cause: The arithmetic is not the core's/,
   ],
 ];
@@ -213,7 +214,7 @@ test("of ten readings, a failure shows the first that differs", async () => {
       return { ...decision, limits: decision.limits?.map((reading, i) => (i > 2 ? { ...reading, resetMs: 7, remaining: 3 } : reading)) ?? null };
     },
   });
-  const message = await failureOf("keys · limits with similar names", { factory: factoryOf(Wrong) });
+  const message = await failureOf("keys · policies and limits", { factory: factoryOf(Wrong) });
   const [line] = message.split("\n");
   expect(line).toMatch(/got in `limits\[3\]` `remaining` 3 instead of \d+ and `resetMs` 7 instead of \d+, and 5 more of 9 limits$/);
 });

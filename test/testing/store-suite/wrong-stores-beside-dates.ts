@@ -5,11 +5,11 @@ import { right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import { costsBut, eachQuota, quotaAt } from "./wrong-stores-dates.js";
 import type { WrongStore } from "./wrong-stores.js";
 
-const BLOCKS = "L20, L21 · while a block lasts";
-const RESETS = "L20, L21 · a reset frees";
-const CONCURRENT = "L21 · concurrent calls of all methods";
-const HELD_TOGETHER = "L10, L21 · several charges";
-const TOGETHER = "L10, L20 · several charges";
+const BLOCKS = "L20, L21 · renewed work";
+const RESETS = "L20, L21 · renewed work";
+const CONCURRENT = "L6, L14, L21 · limits in flight";
+const HELD_TOGETHER = "L10, L20, L21 · several charges";
+const TOGETHER = "L10, L20, L21 · several charges";
 
 const forgetQuotas = (store: RightStore, policy: Policy, key: string): void =>
   policy.limits.forEach(({ name, renews }) => renews && store.row(policy, key)?.delete(name));

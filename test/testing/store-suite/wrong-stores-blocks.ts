@@ -7,13 +7,13 @@ import type { Policy } from "../../../src/index.js";
 import { nextTurn, right, RightStore, wrongStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
-const ENDS = "block · with 0 it ends a block at once, and the limits keep what was spent (12 of 20)";
-const BESIDE = "block · its end with 0 is exact beside";
-const OWN = "block · own clock: with 0";
-const TOGETHER = "L10 · consumeTogether charges a key again";
+const ENDS = "block · of two blocks";
+const BESIDE = "block · refuses everything";
+const OWN = "L8 · own clock";
+const TOGETHER = "L10 · consumeTogether refuses all charges";
 // At the instant at which it ends the block, and after a step back of the clock.
-const ENDS_NOW = "block · with 0 it ends a block at once, and the limits keep what was spent (20 of 20)";
-const MARKS = "block · a decision that a block refuses says `blocked: true`, and no other does (two limits)";
+const ENDS_NOW = "block · of two blocks";
+const MARKS = "block · a decision that a block refuses";
 
 /** Ends a block in another way. */
 const ending = (end: (store: RightStore, policy: Policy, key: string) => unknown): typeof RightStore =>

@@ -39,15 +39,15 @@ function byName(costs: readonly number[], { limits }: Policy): Costs {
 }
 
 export const wrongCosts: readonly WrongStore[] = [
-  ["charges the first cost to all limits", costing(([first]) => first as number), "L19 · each limit"],
-  ["charges the largest cost to all limits", costing((costs) => Math.max(...costs)), "L19 · each limit"],
-  ["charges the costs in the order of the limits' names", costing(byName), "L19 · each limit"],
-  ["charges the costs of several limits to the first one", costing((costs) => costs.map((_, i) => (i === 0 ? costs.reduce((a, b) => Math.min(Number.MAX_SAFE_INTEGER, a + b)) : 0))), "L19 · each limit"],
+  ["charges the first cost to all limits", costing(([first]) => first as number), "L10, L19 · the limits"],
+  ["charges the largest cost to all limits", costing((costs) => Math.max(...costs)), "L10, L19 · the limits"],
+  ["charges the costs in the order of the limits' names", costing(byName), "L10, L19 · the limits"],
+  ["charges the costs of several limits to the first one", costing((costs) => costs.map((_, i) => (i === 0 ? costs.reduce((a, b) => Math.min(Number.MAX_SAFE_INTEGER, a + b)) : 0))), "L10, L19 · the limits"],
   ["refuses a cost above the smallest capacity, whichever limit it is for", wrongStore({
       decide(buckets, policy, costs, now) {
         return Math.max(...listOf(policy, costs)) > policy.maxCost ? peek(buckets, policy, Number.MAX_SAFE_INTEGER, now) : consume(buckets, policy, costs, now);
       },
-    }), "L19 · each limit"],
+    }), "L10, L19 · the limits"],
   ["charges the limits whose own cost fits although another refuses", wrongStore({
       decide(buckets, policy, costs, now) {
         const decision = consume(buckets, policy, costs, now);
@@ -55,11 +55,11 @@ export const wrongCosts: readonly WrongStore[] = [
         return decision;
       },
       isStale: () => true,
-    }), "L19 · each limit"],
-  ["peeks with the first cost for all limits", wrongStore({ peek(policy, key, costs) { return right.peek.call(this, policy, key, costAt(costs, 0)); } }), "peek · "],
+    }), "L10, L19 · the limits"],
+  ["peeks with the first cost for all limits", wrongStore({ peek(policy, key, costs) { return right.peek.call(this, policy, key, costAt(costs, 0)); } }), "L14 · spent tokens still count"],
   ["charges together with the first cost for all limits", wrongStore({
       consumeTogether(charges) { return right.consumeTogether.call(this, charges.map((charge) => ({ ...charge, cost: costAt(charge.cost, 0) }))); },
-    }), "L10 · consumeTogether takes all"],
+    }), "L6, L10, L14 · consumeTogether takes all"],
 ];
 
 export const wrongAdjustments: readonly WrongStore[] = [
@@ -71,21 +71,21 @@ export const wrongAdjustments: readonly WrongStore[] = [
         }
         return true;
       },
-    }), "adjust · changes each limit"],
-  ["refuses debits that do not fit", wrongStore({ change: (buckets, policy, changes, now) => consume(buckets, policy, mapCosts(policy, changes, (each) => Math.max(0, each)), now).allowed }), "debit · takes exactly"],
-  ["limits debts to the capacity", spending((spent, units, size) => Math.max(spent, Math.min(spent + units, size))), "debit · takes exactly"],
-  ["limits debts to twice the capacity", spending((spent, units, size) => Math.max(spent, Math.min(spent + units, 2 * size))), "debit · takes exactly"],
-  ["cuts a debt beyond twice a smaller capacity", spending((spent, units, size) => Math.min(spent + units, 2 * size)), "debit · takes exactly"],
-  ["cuts a debt that passes 2^53 - 1 units", spending((spent, units) => spent + units), "debit · takes exactly"],
-  ["takes at most one capacity with one debit", changing((changes, policy) => changes.map((each, i) => Math.min(each, limitAt(policy, i).capacity - 1))), "debit · takes exactly"],
-  ["keeps debts with 6 digits", spending((spent, units) => Number((spent + units).toPrecision(6))), "debit · takes exactly"],
-  ["charges debts to the first limit only", changing((changes) => changes.map((each, i) => (i === 0 ? each : Math.min(0, each)))), "debit · takes exactly"],
-  ["refunds one token for any number", changing((changes) => changes.map((each) => (each < 0 ? -1 : each))), "refund · returns tokens"],
-  ["makes a limit full with any refund", changing((changes) => changes.map((each) => (each < 0 ? -Number.MAX_SAFE_INTEGER : each))), "refund · returns tokens"],
-  ["gives the first change to all limits", changing(([first]) => first as number), "adjust · changes each limit"],
-  ["gives the sign of the first change to all", changing((changes) => changes.map((each) => Math.sign(changes[0] as number) * Math.abs(each))), "adjust · changes each limit"],
-  ["adds the changes up", changing((changes) => Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, changes.reduce((a, b) => a + b)))), "adjust · changes each limit"],
-  ["only takes when some limits give back and others take", changing((changes) => (changes.some((each) => each > 0) ? changes.map((each) => Math.max(0, each)) : changes)), "adjust · changes each limit"],
+    }), "adjust · refunds up to full"],
+  ["refuses debits that do not fit", wrongStore({ change: (buckets, policy, changes, now) => consume(buckets, policy, mapCosts(policy, changes, (each) => Math.max(0, each)), now).allowed }), "adjust · refunds up to full"],
+  ["limits debts to the capacity", spending((spent, units, size) => Math.max(spent, Math.min(spent + units, size))), "adjust · refunds up to full"],
+  ["limits debts to twice the capacity", spending((spent, units, size) => Math.max(spent, Math.min(spent + units, 2 * size))), "adjust · refunds up to full"],
+  ["cuts a debt beyond twice a smaller capacity", spending((spent, units, size) => Math.min(spent + units, 2 * size)), "adjust · refunds up to full"],
+  ["cuts a debt that passes 2^53 - 1 units", spending((spent, units) => spent + units), "adjust · refunds up to full"],
+  ["takes at most one capacity with one debit", changing((changes, policy) => changes.map((each, i) => Math.min(each, limitAt(policy, i).capacity - 1))), "adjust · refunds up to full"],
+  ["keeps debts with 6 digits", spending((spent, units) => Number((spent + units).toPrecision(6))), "adjust · refunds up to full"],
+  ["charges debts to the first limit only", changing((changes) => changes.map((each, i) => (i === 0 ? each : Math.min(0, each)))), "adjust · refunds up to full"],
+  ["refunds one token for any number", changing((changes) => changes.map((each) => (each < 0 ? -1 : each))), "adjust · refunds up to full"],
+  ["makes a limit full with any refund", changing((changes) => changes.map((each) => (each < 0 ? -Number.MAX_SAFE_INTEGER : each))), "adjust · refunds up to full"],
+  ["gives the first change to all limits", changing(([first]) => first as number), "adjust · refunds up to full"],
+  ["gives the sign of the first change to all", changing((changes) => changes.map((each) => Math.sign(changes[0] as number) * Math.abs(each))), "adjust · refunds up to full"],
+  ["adds the changes up", changing((changes) => Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, changes.reduce((a, b) => a + b)))), "adjust · refunds up to full"],
+  ["only takes when some limits give back and others take", changing((changes) => (changes.some((each) => each > 0) ? changes.map((each) => Math.max(0, each)) : changes)), "adjust · refunds up to full"],
   ["changes the limits that can be changed although another cannot", wrongStore({
       adjust(policy, key, changes) {
         return this.atomically(() => {
@@ -96,12 +96,12 @@ export const wrongAdjustments: readonly WrongStore[] = [
           return done.every((each) => each);
         });
       },
-    }), "adjust · changes each limit"],
+    }), "adjust · refunds up to full"],
   ["answers true although nothing was changed", wrongStore({ async adjust(policy, key, changes) {
       await right.adjust.call(this, policy, key, changes);
       return true;
-    } }), "adjust · changes each limit"],
-  ["does not answer whether it was done", wrongStore({ async adjust(policy, key, changes) { await right.adjust.call(this, policy, key, changes).then(() => undefined as never); return undefined as never; } }), "refund · returns tokens"],
+    } }), "adjust · refunds up to full"],
+  ["does not answer whether it was done", wrongStore({ async adjust(policy, key, changes) { await right.adjust.call(this, policy, key, changes).then(() => undefined as never); return undefined as never; } }), "adjust · refunds up to full"],
   ["does not convert the limits that an adjustment leaves alone", wrongStore({
       change(buckets, policy, changes, now) {
         const before = buckets.map((bucket) => ({ ...bucket }));
@@ -109,12 +109,12 @@ export const wrongAdjustments: readonly WrongStore[] = [
         if (done) for (const i of policy.limits.keys()) if (costAt(changes, i) === 0) buckets[i] = before[i] as Bucket;
         return done;
       },
-    }), "L14 · an adjustment"],
+    }), "adjust · converts every limit"],
   ["counts a record far ahead of the clock as absent", wrongStore({
       load(policy, key, now) {
         return right.load.call(this, policy, key, now).map((bucket, i) => (bucket.at - now > limitAt(policy, i).fullMs ? fullBucket(limitAt(policy, i)) : bucket));
       },
-    }), "L6 · the decisions are the core's"],
+    }), "L6, L8 · the same history"],
 ];
 
 /** The mistake of blocks that end with something else. */
@@ -196,14 +196,14 @@ export const wrongBlocks: readonly WrongStore[] = [
   ["moves the end of a block when the clock steps back", wrongStore({ blockMs(policy, key, now) {
       const block = this.row(policy, key)?.get(BLOCK);
       return block === undefined ? 0 : Math.max(0, block.spent - Math.max(0, now - block.at));
-    } }), "L8 · concurrent calls of all methods"],
+    } }), "block · refuses everything"],
   ["keeps a block after a reset", wrongStore({
       reset(policy, key) {
         return this.atomically(() => {
           for (const name of this.row(policy, key)?.keys() ?? []) if (name !== BLOCK) this.row(policy, key)?.delete(name);
         });
       },
-    }), "reset · ends a block"],
+    }), "reset · makes all limits full"],
   ["charges a blocked key with others", wrongStore({
       consumeTogether(charges) {
         return this.atomically(() => {
@@ -240,5 +240,5 @@ export const wrongBlocks: readonly WrongStore[] = [
         this.extend(block, forMs, now);
         this.put(policy, key, new Map([[BLOCK, block]]), now);
       },
-    }), "block · during a consume"],
+    }), "adjust, block, reset · during a consume"],
 ];

@@ -74,23 +74,23 @@ const cuttingPolicyNames = (most: number): typeof RightStore =>
 
 const ALL_128 = "L10 · 128 charges";
 const OF_129 = "L19 · of 129 limits";
-const LONG_NAMES = "keys · names of 64 characters";
+const LONG_NAMES = "keys · policies and limits";
 const LIST_IS_CUT = /Likely cause: (A long list of costs is cut, or only the first limits are stored|This is the answer of a bucket with a full limit `129`)\./;
 const CHARGES_ARE_CUT = /Likely cause: `consumeTogether` drops charges of a long list, takes them in several steps, or keeps one although another is refused\./;
 const NAMES_ARE_CUT = /Likely cause: The name of a policy or a limit is cut\./;
 const ONE_BY_ONE = /Likely cause: The store charges one bucket before it has checked all of them/;
 
 export const wrongAtEdges: readonly WrongStore[] = [
-  ...[4, 8].map((most): WrongStore => [`reads the first ${most} costs of a list`, cuttingCosts(most), "L19 · each limit", {}, /Likely cause: .* a list of costs is cut/]),
+  ...[4, 8].map((most): WrongStore => [`reads the first ${most} costs of a list`, cuttingCosts(most), "L10, L19 · the limits", {}, /Likely cause: .* a list of costs is cut/]),
   ...[4, 8, 16, 64, 127, 128].flatMap((most): WrongStore[] => [
     [`reads the first ${most} costs of a long list`, cuttingCosts(most), OF_129, {}, LIST_IS_CUT],
     [`keeps the first ${most} limits of a policy`, keepingLimits(most), OF_129, {}, LIST_IS_CUT],
     [`makes the first ${most} changes of a long adjustment`, cuttingChanges(most), OF_129, {}, LIST_IS_CUT],
   ]),
-  ["makes the first 4 changes of an adjustment", cuttingChanges(4), "adjust · changes each limit", {}, /Likely cause: .* a list of changes is cut/],
+  ["makes the first 4 changes of an adjustment", cuttingChanges(4), "adjust · refunds up to full", {}, /Likely cause: .* a list of changes is cut/],
   ...[1, 4, 16, 64, 100, 127].map((most): WrongStore => [`takes the first ${most} charges of one call`, takingTheFirst(most), ALL_128, {}, CHARGES_ARE_CUT]),
   ...[4, 16, 64, 100, 127].map((most): WrongStore => [`takes charges in steps of ${most}`, steppingBy(most), ALL_128, {}, CHARGES_ARE_CUT]),
-  ...([["L10 · consumeTogether takes all", ONE_BY_ONE], [ALL_128, CHARGES_ARE_CUT]] as const).map(([failing, cause]): WrongStore => [
+  ...([["L6, L10, L14 · consumeTogether takes all", ONE_BY_ONE], [ALL_128, CHARGES_ARE_CUT]] as const).map(([failing, cause]): WrongStore => [
     `keeps a refused first charge of several limits (${failing})`,
     wrongStore({
       async consumeTogether(charges) {
@@ -109,7 +109,7 @@ export const wrongAtEdges: readonly WrongStore[] = [
   ]),
   ["gives back at most one capacity", wrongStore({
       change: (buckets, policy, changes, now) => adjust(buckets, policy, policy.limits.map((limit, i) => Math.max(costAt(changes, i), -limit.capacity)), now),
-    }), "refund · gives back more", {}, /Likely cause: `adjust` gives back at most the capacity\./],
+    }), "adjust · converts every limit", {}, /Likely cause: `adjust` gives back at most the capacity\./],
   ["refuses a peek at the instant when a block ends", wrongStore({
       async peek(policy, key, costs) {
         const block = this.row(policy, key)?.get("!");
@@ -127,5 +127,5 @@ export const wrongAtEdges: readonly WrongStore[] = [
         const isEnding = spent + costAt(costs, 0) * limit.unitsPerToken === limit.size;
         return isEnding && decision.allowed ? { ...decision, allowed: false, reason: "limited", retryAfterMs: 1 } : decision;
       },
-    }), "L2 · the wait of a refusal is exact: refused before that instant, allowed at it (1 tokens, 1 in 1 ms)", {}, /Likely cause: `peek` still refuses at the instant when the wait ends\./],
+    }), "L2 · the wait of a refusal is exact", {}, /Likely cause: `peek` still refuses at the instant when the wait ends\./],
 ];

@@ -10,15 +10,14 @@ import {
 } from "./wrong-stores-dates.js";
 import type { WrongStore } from "./wrong-stores.js";
 
-const GIVES_BACK = "L21 · of tokens in flight";
-const BY_ITSELF = "L21 · what nobody gives back";
+const GIVES_BACK = "L21 · what was taken at one date";
+const BY_ITSELF = "L2, L21 · tokens in flight come back";
 const ITS_DATE = "L21 · what was taken at one date";
 const ANY = "L6, L14, L21";
-const WAITS = "L2, L21 · a refusal says when";
+const WAITS = "L2, L21 · tokens in flight come back";
 const DATES = "L21 · tokens of 17 dates";
-const WORKS = "L20, L21 · work that is taken";
 const FAR = "L6, L20, L21 · dates that are too far ahead";
-const NAMED = "L21 · the store names the kind";
+const NAMED = "port · the store has";
 
 /** Moves what a call took at `now` to another date. */
 const dating = (dateOf: (now: number, step: number, date: number) => number): typeof RightStore =>
@@ -142,10 +141,10 @@ export const wrongHeld: readonly WrongStore[] = [
           return right.adjust.call(this, policy, key, changes, from);
         },
       });
-    })(), WORKS],
-  ["keeps tokens in flight by the key alone, under any policy", sharingHeld((_policy, key) => key), WORKS],
-  ["keeps tokens in flight by the policy alone, for any key", sharingHeld((policy) => policy.name), WORKS],
-  ["keeps tokens in flight by the first 100 characters of a key", sharingHeld((policy, key) => `${policy.name} ${key.slice(0, 100)}`), WORKS],
+    })(), "L21 · what was taken at one date"],
+  ["keeps tokens in flight by the key alone, under any policy", sharingHeld((_policy, key) => key), ANY],
+  ["keeps tokens in flight by the policy alone, for any key", sharingHeld((policy) => policy.name), ANY],
+  ["keeps tokens in flight by the first 100 characters of a key", sharingHeld((policy, key) => `${policy.name} ${key.slice(0, 100)}`), ANY],
   ["gives back one token of several", givingBack((bucket, date, tokens) => changeDates(bucket, (each, held) => [each, each === date ? Math.max(0, held - Math.min(1, tokens)) : held])), ANY],
   ["keeps no more than a settlement charges", wrongStore({
       change(buckets, policy, changes, now, from) {
@@ -161,7 +160,7 @@ export const wrongHeld: readonly WrongStore[] = [
         });
         return done;
       },
-    }), ANY],
+    }), "L21 · what was taken at one date"],
   ["reads, waits and writes at a settlement", wrongStore({
       async adjust(policy, key, changes, from) {
         const now = this.now();
@@ -184,5 +183,5 @@ export const wrongHeld: readonly WrongStore[] = [
     }), WAITS],
   ["dates tokens in flight by the clock of the process", afterTaking(function (this: RightStore, buckets, policy, now, costs) {
       if (this.setup.clock === undefined) eachHeld(buckets, policy, now, (bucket, kind, _now, i) => moveTokens(bucket, costAt(costs, i), kind.dateOf(now), kind.dateOf(Date.now())));
-    }), "L21 · own clock"],
+    }), "clock · a store with the server's clock"],
 ];

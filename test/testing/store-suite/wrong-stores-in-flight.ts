@@ -4,8 +4,8 @@ import { adjust, renewHeld } from "../../../src/core/decision.js";
 import { right, wrongStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
-const OVER = "L21 · `renew` returns false";
-const RENEWS = "L21 · a renewal keeps tokens longer";
+const OVER = "L21 · a renewal moves";
+const RENEWS = "L21 · a renewal moves";
 
 export const wrongInFlight: readonly WrongStore[] = [
   ["keeps all tokens in flight until the last date", wrongStore({
@@ -13,8 +13,8 @@ export const wrongInFlight: readonly WrongStore[] = [
         for (const bucket of buckets as Bucket[]) if (bucket.dates?.length) bucket.dates = [bucket.dates.at(-2) as number, bucket.spent];
         right.save.call(this, policy, key, buckets, now);
       },
-    }), "L21 · what nobody gives back"],
-  ["gives no tokens in flight back", wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, changes, now) }), "L21 · of tokens in flight"],
+    }), "L2, L21 · tokens in flight come back"],
+  ["gives no tokens in flight back", wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, changes, now) }), "L21 · what was taken at one date"],
   ["gives tokens in flight back at a credit", wrongStore({ change: (buckets, policy, changes, now, at = now) => adjust(buckets, policy, changes, now, at) }), "L6, L14, L21"],
   ["says that a renewal after its date was made", wrongStore({ isHeld: () => true }), OVER],
   ["says that no renewal was made", wrongStore({ isHeld: () => false }), OVER],

@@ -98,16 +98,16 @@ const givingBackSince = (since: (since: Costs, now: number) => Costs | undefined
       return right.change.call(this, buckets, policy, changes, now, origin);
     },
   });
-const LATE = "L1 · a give-back that is late gives back less";
+const LATE = "adjust · converts every limit";
 
 export const wrongOptionalMethods: readonly WrongStore[] = [
   ["gives back in full what comes late", givingBackSince(() => undefined), LATE, undefined, /`since` of its origin/],
   ["takes off what has refilled by one limit's instant", givingBackSince((since) => costAt(since, 0)), LATE],
   ["takes off what has refilled a millisecond too late", givingBackSince((since, now) => (typeof since === "number" ? Math.min(now, since) + 1 : since)), LATE],
-  ["recalls refusals that `consume` would not make", RecallsRefusals, "L8 · the same history"],
-  ["recalls allowed decisions", RecallsAllowances, "L8 · the same history"],
-  ["throws from `recall`", ThrowsFromRecall, "L8 · the same history"],
-  ["returns a value from `peek` although `sync` is false", AnswersPeeksAtOnce, "port · a synchronous store"],
+  ["recalls refusals that `consume` would not make", RecallsRefusals, "L6, L8 · the same history"],
+  ["recalls allowed decisions", RecallsAllowances, "L6, L8 · the same history"],
+  ["throws from `recall`", ThrowsFromRecall, "L6, L8 · the same history"],
+  ["returns a value from `peek` although `sync` is false", AnswersPeeksAtOnce, "port · the store has"],
   ["reads the process's `Date` as its server's clock", withOwnClock(() => new Date().getTime()), "clock · a store with the server's clock"],
   ["reads the process's `hrtime` as its server's clock", withOwnClock(() => Number(process.hrtime.bigint() / 1_000_000n)), "clock · a store with the server's clock"],
   ["reads whole seconds from its own clock", withOwnClock(() => Math.floor(Date.now() / 1_000) * 1_000), "L4 · own clock: nothing"],
@@ -161,14 +161,14 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
   ["reports an adjustment without the server", wrongStore({ async adjust(policy, key, changes) { return right.adjust.call(this, policy, key, changes).catch(() => true); } }), "L11 · a store that cannot reach"],
   ["reports a reset without the server", wrongStore({ async reset(policy, key) { await right.reset.call(this, policy, key).catch(() => undefined); } }), "L11 · a store that cannot reach"],
   ["reports a block without the server", wrongStore({ async block(policy, key, forMs) { await right.block.call(this, policy, key, forMs).catch(() => undefined); } }), "L11 · a store that cannot reach"],
-  ["makes a bucket full under new numbers in consumeTogether", chargingTogether((store, { policy, key }, now) => fullIfStale(store.load(policy, key, now), policy, now)), "L14 · consumeTogether takes all"],
+  ["makes a bucket full under new numbers in consumeTogether", chargingTogether((store, { policy, key }, now) => fullIfStale(store.load(policy, key, now), policy, now)), "L6, L10, L14 · consumeTogether takes all"],
   [
     "moves a record back in consumeTogether when the clock steps back",
     chargingTogether((store, { policy, key }, now) => store.load(policy, key, now).map((bucket) => ({ ...bucket, at: Math.min(bucket.at, now) }))),
-    "L6 · consumeTogether takes all",
+    "L6, L10, L14 · consumeTogether takes all",
   ],
-  ["remembers 100 keys without declaring a bound", rememberingThe(100), "L13 · without a bound", { bound: "the store declares none" }],
-  ["remembers 500 keys without declaring a bound", rememberingThe(500), "L13 · without a bound", { bound: "the store declares none" }],
+  ["remembers 100 keys without declaring a bound", rememberingThe(100), "L13, keys · 2,000 keys", { bound: "the store declares none" }],
+  ["remembers 500 keys without declaring a bound", rememberingThe(500), "L13, keys · 2,000 keys", { bound: "the store declares none" }],
   [
     "resets without waiting for a consume under way",
     wrongStore({
@@ -189,7 +189,7 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
         this.server.rows.delete(this.name(policy, key));
       },
     }),
-    "reset · during a consume",
+    "adjust, block, reset · during a consume",
   ],
   [
     "resets without waiting for a consume that takes 3 ms",
@@ -210,7 +210,7 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
         this.server.rows.delete(this.name(policy, key));
       },
     }),
-    "reset · during a consume",
+    "adjust, block, reset · during a consume",
   ],
   [
     "resets only the limits that the policy has now",
@@ -221,7 +221,7 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
         });
       },
     }),
-    "reset · forgets limits that",
+    "reset · makes all limits full",
   ],
   [
     "keeps the times of records that it resets",
@@ -233,22 +233,22 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
         });
       },
     }),
-    "reset · forgets limits that",
+    "reset · makes all limits full",
   ],
   [
     "adjusts by another clock than it consumes, on its own clock",
     wrongStore({ adjust(policy, key, changes) { return ahead(this, 2_000, () => right.adjust.call(this, policy, key, changes)); } }),
-    "clock · own clock: consume, refund",
+    "L8 · own clock",
   ],
   [
     "blocks by another clock than it consumes, on its own clock",
     wrongStore({ block(policy, key, forMs) { return ahead(this, -2_000, () => right.block.call(this, policy, key, forMs)); } }),
-    "clock · own clock: consume, refund",
+    "L8 · own clock",
   ],
   [
     "peeks by another clock than it consumes, on its own clock",
     wrongStore({ peek(policy, key, cost) { return ahead(this, -2_000, () => right.peek.call(this, policy, key, cost)); } }),
-    "clock · own clock: consume, refund",
+    "L8 · own clock",
   ],
   [
     "rewrites the same record with every refusal",
@@ -288,5 +288,5 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
   ["keeps every key whole", wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key]) }), "L16 · "],
   ["keeps every key whole up to 4 KiB", wrongStore({ name: (policy, key) => (key.length > 4_096 ? right.name.call(right, policy, key) : JSON.stringify([policy.name, key])) }), "L16 · "],
   ["keeps a second copy of keys with braces", wrongStore({ name: (policy, key) => (key.includes("{") ? JSON.stringify([policy.name, key, "", key]) : right.name.call(right, policy, key)) }), "L16 · "],
-  ["cuts keys at 1100 characters", wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key.slice(0, 1_100)]) }), "keys · 4 KiB"],
+  ["cuts keys at 1100 characters", wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key.slice(0, 1_100)]) }), "keys · similar texts"],
 ];

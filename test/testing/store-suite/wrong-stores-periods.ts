@@ -11,14 +11,14 @@ import { afterTaking, costsBut, eachQuota, onReading, onReadingLate, onWriting, 
 import type { WrongStore } from "./wrong-stores.js";
 import { ALL_UNITS } from "../../../src/core/bucket.js";
 
-const GRANTS = "L20 · a quota grants its capacity";
-const GIVES_BACK = "L20 · what a settlement gives back";
-const BERLIN = "L20 · in Berlin";
-const TURNS = "L14, L20 · spent tokens still count";
-const ANY = "L6, L20 · quotas and rates";
-const CALENDARS = "L14, L20 · where two calendars take turns";
+const GRANTS = "L2, L20 · a quota grants";
+const GIVES_BACK = "L14, L20 · what a settlement";
+const BERLIN = "L2, L20 · a quota grants";
+const TURNS = "L6, L14, L20 · quotas and rates";
+const ANY = "L6, L14, L20 · quotas and rates";
+const CALENDARS = "L14, L20 · what a settlement";
 const FAR = "L6, L20, L21 · dates that are too far ahead";
-const MONTHS = "L20 · after the end of the day";
+const MONTHS = "L14, L20 · what a settlement";
 const RENEWED = "L20, L21 · renewed work";
 const DAY_MS = 86_400_000;
 
@@ -155,7 +155,7 @@ export const wrongPeriods: readonly WrongStore[] = [
       if (bucket.spent > capacity && bucket.at < now && bucket.at > 0) Object.assign(bucket, { spent: bucket.spent - capacity, at: kind.dateOf(now) });
     })), ANY],
   ["gives back to a later period than that of the decision", givingBack((own, date, now) => own >= date && own >= now), GIVES_BACK],
-  ["gives back to an earlier period than that of the decision", givingBack((own, date, now) => own <= date && own >= now), ANY],
+  ["gives back to an earlier period than that of the decision", givingBack((own, date, now) => own <= date && own >= now), "L14, L20 · what a settlement"],
   ["gives back to a period that ends within three hours of the right one", givingBack((own, date, now) => own >= now && Math.abs(own - date) <= 3 * 3_600_000), CALENDARS],
   ["gives back to a quota twice", wrongStore({
       change(buckets, policy, changes, now, from) {
@@ -211,7 +211,7 @@ export const wrongPeriods: readonly WrongStore[] = [
   ["takes a debit of a quota up to its capacity", onWriting((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, _kind, _now, i) => { bucket.spent = Math.min(bucket.spent, policy.limits[i]?.capacity as number); })), ANY],
   ["answers true for a debit beyond 2^53 - 1 of a quota", wrongStore({
       async adjust(policy, key, changes, from) { return (await right.adjust.call(this, policy, key, changes, from)) || policy.limits.some(({ renews }) => renews); },
-    }), ANY],
+    }), "L14, L20 · what a settlement"],
   ["fills a quota that was a rate", onReading((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket) => { if (bucket.unitsPerMs !== ALL_UNITS) bucket.spent = 0; })), TURNS],
   ["fills a rate that was a quota", onReading((buckets, policy) => buckets.forEach((bucket: Bucket, i) => {
       const limit = policy.limits[i] as Limit;
@@ -224,7 +224,7 @@ export const wrongPeriods: readonly WrongStore[] = [
         if (done && from !== undefined) buckets.forEach((bucket, i) => { if (wasRate[i] && costAt(changes, i) < 0) bucket.spent = Math.max(0, bucket.spent + costAt(changes, i)); });
         return done;
       },
-    }), ANY],
+    }), "L14, L20 · what a settlement"],
   ["forgets a quota that is too far ahead of its clock", onReading((buckets, policy, now) => eachQuota(buckets, policy, now, (bucket, _kind, _now, i) => { if (bucket.at - now > (policy.limits[i]?.fullMs as number)) bucket.spent = 0; })), FAR],
   ["keeps a quota that is too far ahead of its clock", wrongStore({
       isStale: (buckets, policy, now) => right.isStale(buckets.map((bucket, i) => (quotaAt(policy, i) ? { ...bucket, at: Math.min(now, bucket.at) } : bucket)), policy, now),
@@ -244,10 +244,10 @@ export const wrongPeriods: readonly WrongStore[] = [
     }), ANY],
   ["finds the period by the clock of the process", afterTaking(function (this: RightStore, buckets, policy, now) {
       if (this.setup.clock === undefined) eachQuota(buckets, policy, now, (bucket, kind) => { bucket.at = kind.dateOf(Date.now()); });
-    }), "L20 · own clock"],
+    }), "clock · a store with the server's clock"],
   ["gives back to the period of the process's clock", wrongStore({
       change(buckets, policy, changes, now, from) {
         return right.change.call(this, buckets, policy, changes, now, this.setup.clock === undefined && from !== undefined ? Date.now() : from);
       },
-    }), "L20 · own clock"],
+    }), "clock · a store with the server's clock"],
 ];

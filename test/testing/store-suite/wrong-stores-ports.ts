@@ -24,7 +24,7 @@ async function rememberingRefusals(this: RightStore, policy: Policy, key: string
   return { ...decision };
 }
 
-const GUARD = "L12 · `guard` of the store is what";
+const GUARD = "L12 · ";
 
 export const wrongPorts: readonly WrongStore[] = [
   ["carries the function `guard`", wrongStore({ makeGuard: () => guard as never }), GUARD, undefined, /got a function/],
@@ -51,7 +51,7 @@ export const wrongPorts: readonly WrongStore[] = [
       const decision = this.decide(buckets, policy, cost, now);
       this.save(policy, key, buckets, now);
       return decision as never;
-    } }), "port · a synchronous store"],
+    } }), "port · the store has"],
   ["throws although it is asynchronous", wrongStore({ consume(policy, key, cost) {
       this.now();
       return right.consume.call(this, policy, key, cost);
@@ -70,9 +70,9 @@ export const wrongPorts: readonly WrongStore[] = [
         return 0;
       }
     } }), "L11 · a clock that fails"],
-  ["drops the share of its guard", wrongStore({ makeGuard() { return guard({ timeoutMs: this.setup.timeoutMs, breaker: this.setup.breaker }); } }), "L12 · `timeoutMs`, `breaker` and `sharedBy`"],
-  ["drops the circuit breaker of its guard", wrongStore({ makeGuard() { return guard({ sharedBy: this.setup.sharedBy }); } }), "L12 · `timeoutMs`, `breaker` and `sharedBy`"],
-  ["drops the timeout of its guard", wrongStore({ makeGuard() { return guard({ sharedBy: this.setup.sharedBy, breaker: this.setup.breaker }); } }), "L12 · `timeoutMs`, `breaker` and `sharedBy`"],
+  ["drops the share of its guard", wrongStore({ makeGuard() { return guard({ timeoutMs: this.setup.timeoutMs, breaker: this.setup.breaker }); } }), "L12 · "],
+  ["drops the circuit breaker of its guard", wrongStore({ makeGuard() { return guard({ sharedBy: this.setup.sharedBy }); } }), "L12 · "],
+  ["drops the timeout of its guard", wrongStore({ makeGuard() { return guard({ sharedBy: this.setup.sharedBy, breaker: this.setup.breaker }); } }), "L12 · "],
   ["waits without end for an unreachable server", wrongStore({ async consume(policy, key, cost) {
       return this.setup.unreachable ? new Promise<never>(() => undefined) : right.consume.call(this, policy, key, cost);
     } }), "L11 · a store that cannot reach"],
@@ -83,7 +83,7 @@ export const wrongPorts: readonly WrongStore[] = [
       setTimeout(() => this.server.rows.delete(this.name(policy, key)), Math.min(1e6, Math.max(...buckets.map(right.lifetimeMs))));
     } }), "clock · the store reads the `clock`"],
   ["rounds the time to the nearest millisecond", wrongStore({ now() { return Math.round((this.setup.clock ?? Date.now)()); } }), "clock · the store reads the `clock`"],
-  ["charges a peek", wrongStore({ async peek(policy, key, cost) { return this.consume(policy, key, cost); } }), "peek · "],
+  ["charges a peek", wrongStore({ async peek(policy, key, cost) { return this.consume(policy, key, cost); } }), "L14 · spent tokens still count"],
   ["refunds beyond full", wrongStore({
       async adjust(policy, key, changes) {
         const now = this.now();
@@ -101,7 +101,7 @@ export const wrongPorts: readonly WrongStore[] = [
         credits.set(name, credit - most);
         return { ...(await right.consume.call(this, policy, key, 0)), cost: most };
       },
-    }), "refund · returns tokens"],
+    }), "adjust · refunds up to full"],
   ["expires a debt as if it were at most the capacity", wrongStore({
       save(policy, key, buckets, now) {
         right.save.call(this, policy, key, buckets, now);
@@ -112,23 +112,23 @@ export const wrongPorts: readonly WrongStore[] = [
         if ((forgets.get(this.name(policy, key)) ?? Infinity) <= now) this.server.rows.delete(this.name(policy, key));
         return right.load.call(this, policy, key, now);
       },
-    }), "L4 · a debt is kept"],
+    }), "L4 · no bucket is forgotten"],
   ["remembers refusals and clears them for a refund, but not for a debit", wrongStore({
       consume: rememberingRefusals,
       adjust(policy, key, changes) {
         if (isRefund(changes)) denials.delete(this);
         return right.adjust.call(this, policy, key, changes);
       },
-    }), "debit · takes effect at once"],
+    }), "adjust, block, reset · take effect at once"],
   ["remembers refusals and does not clear them for a block", wrongStore({
       consume: rememberingRefusals,
       adjust(policy, key, changes) {
         denials.delete(this);
         return right.adjust.call(this, policy, key, changes);
       },
-    }), "block · takes effect at once"],
-  ["resets nothing", wrongStore({ reset: async () => undefined }), "reset · makes"],
-  ["resets the first limit only", wrongStore({ async reset(policy, key) { this.server.rows.get(this.name(policy, key))?.delete(policy.limits[0].name); } }), "reset · makes"],
+    }), "adjust, block, reset · take effect at once"],
+  ["resets nothing", wrongStore({ reset: async () => undefined }), "reset · makes all limits full"],
+  ["resets the first limit only", wrongStore({ async reset(policy, key) { this.server.rows.get(this.name(policy, key))?.delete(policy.limits[0].name); } }), "reset · makes all limits full"],
   ["adjusts without a lock", wrongStore({
       async adjust(policy, key, changes) {
         const now = this.now();
@@ -139,7 +139,7 @@ export const wrongPorts: readonly WrongStore[] = [
         if (done) this.save(policy, key, buckets, now);
         return done;
       },
-    }), "L8 · concurrent consume, peek"],
+    }), "L8 · concurrent calls of all methods"],
   ["locks only against other consumeTogether calls", wrongStore({
       async consumeTogether(charges) {
         const turn = (together.get(this.server) ?? Promise.resolve()).then(async () => {
@@ -155,14 +155,14 @@ export const wrongPorts: readonly WrongStore[] = [
     }), "L10 · concurrent consumeTogether"],
   ["remembers refusals and does not declare it", wrongStore({
       consume: rememberingRefusals,
-    }), "refund · takes effect at once"],
+    }), "adjust, block, reset · take effect at once"],
   ["does not convert records of refused charges", wrongStore({
       async consumeTogether(charges) {
         const asked = await Promise.all(charges.map(({ policy, key, cost }) => this.peek(policy, key, cost)));
         return asked.every(({ allowed }) => allowed) ? right.consumeTogether.call(this, charges) : asked;
       },
-    }), "L14 · refused charges"],
-  ["charges each bucket that fits", wrongStore({ consumeTogether(charges) { return Promise.all(charges.map(({ policy, key, cost }) => this.consume(policy, key, cost))); } }), "L10 · consumeTogether takes all"],
+    }), "L6, L10, L14 · consumeTogether takes all"],
+  ["charges each bucket that fits", wrongStore({ consumeTogether(charges) { return Promise.all(charges.map(({ policy, key, cost }) => this.consume(policy, key, cost))); } }), "L6, L10, L14 · consumeTogether takes all"],
   ["locks keys in the order of the charges", wrongStore({
       async consumeTogether(charges) {
         const held = locks.get(this.server) ?? new Map<string, Promise<unknown>>();
@@ -188,12 +188,12 @@ export const wrongPorts: readonly WrongStore[] = [
         this.closed = true;
       },
     }), "close · "],
-  ["has no bound", wrongStore({ keyToForget: () => "no such key" }), "L13 · a store never remembers"],
-  ["forgets the oldest key, busy or not", wrongStore({ keyToForget() { return [...this.server.rows.keys()][0] as string; } }), "L13 · a store remembers as many"],
+  ["has no bound", wrongStore({ keyToForget: () => "no such key" }), "L13 · a store remembers"],
+  ["forgets the oldest key, busy or not", wrongStore({ keyToForget() { return [...this.server.rows.keys()][0] as string; } }), "L13 · a store remembers"],
   ["turns new keys away when it is full", wrongStore({
       save(policy, key, buckets, now) {
         const { rows } = this.server;
         if (rows.has(this.name(policy, key)) || rows.size < (this.setup.maxKeys ?? Infinity)) right.save.call(this, policy, key, buckets, now);
       },
-    }), "L13 · a store never remembers"],
+    }), "L13 · a store remembers"],
 ];

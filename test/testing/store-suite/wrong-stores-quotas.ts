@@ -5,10 +5,10 @@ import type { Charge, Policy } from "../../../src/index.js";
 import { right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
-const GRANTS = "L20 · a quota grants its capacity";
-const GIVES_BACK = "L20 · what a settlement gives back";
-const TURNS = "L14, L20 · spent tokens still count";
-const ANY_CLOCK = "L6, L20 · quotas and rates";
+const GRANTS = "L2, L20 · a quota grants";
+const GIVES_BACK = "L14, L20 · what a settlement";
+const TURNS = "L6, L14, L20 · quotas and rates";
+const ANY_CLOCK = "L6, L14, L20 · quotas and rates";
 const DAY_MS = 86_400_000;
 
 /** Changes the record of each quota before it is written. */
@@ -41,7 +41,7 @@ const givingBack = (isRight: (dateOf: (t: number) => number, now: number, at: nu
   });
 
 export const wrongQuotas: readonly WrongStore[] = [
-  ["names no kinds", wrongStore({ makeGuard() { Object.assign(this, { kinds: undefined }); return right.makeGuard.call(this); } }), "L20 · the store names"],
+  ["names no kinds", wrongStore({ makeGuard() { Object.assign(this, { kinds: undefined }); return right.makeGuard.call(this); } }), "port · the store has"],
   ["times a quota, and dates it not", saving((bucket, now) => { bucket.at = now; }), GRANTS],
   ["dates a quota a day late", saving((bucket, now) => { if (bucket.at > now) bucket.at += DAY_MS; }), GRANTS],
   ["dates a quota a millisecond early", saving((bucket, now) => { if (bucket.at > now) bucket.at -= 1; }), GRANTS],
@@ -63,7 +63,7 @@ export const wrongQuotas: readonly WrongStore[] = [
         return decision;
       },
       isStale: () => true,
-    }), "L20 · concurrent calls of all methods"],
+    }), "L6, L14, L20 · quotas and rates"],
   ["charges quotas of a call that is refused", wrongStore({
       async consumeTogether(charges: readonly Charge[]) {
         const decisions = await right.consumeTogether.call(this, charges);
@@ -71,12 +71,12 @@ export const wrongQuotas: readonly WrongStore[] = [
         if (decisions.some(({ allowed }) => !allowed)) for (const { policy, key, cost } of dated) await right.consume.call(this, policy, key, cost);
         return decisions;
       },
-    }), "L10, L20, L21 · of several charges"],
+    }), "L10, L20, L21 · several charges"],
   ["chooses the period by the clock of the process", wrongStore({
       save(policy, key, buckets, now) {
         // The clock of the process is a day behind the server's.
         policy.limits.forEach(({ refill, kind }, i) => { if (!refill && this.setup.clock === undefined) (buckets[i] as Bucket).at = kind.dateOf(now - DAY_MS); });
         right.save.call(this, policy, key, buckets, now);
       },
-    }), "L20 · with its own clock"],
+    }), "L8 · own clock"],
 ];

@@ -8,13 +8,11 @@ import { nextTurn, right, wrongStore, type RightStore } from "./wrong-stores-bas
 import { changeDates, costsBut, eachHeld, eachQuota, moveTokens, stepOf, tokensAt } from "./wrong-stores-dates.js";
 import type { WrongStore } from "./wrong-stores.js";
 
-const RENEWS = "L21 · a renewal keeps tokens longer";
+const RENEWS = "L21 · a renewal moves";
 const ANY = "L6, L14, L21";
-const MOVES = "L21 · a renewal moves its own tokens";
-const OVER = "L21 · a renewal from a date that is over";
-const BLOCKS = "L20, L21 · while a block lasts";
-const WORKS = "L20, L21 · work that is taken";
-const ALL = "L21 · concurrent calls of all methods";
+const MOVES = "L21 · a renewal moves";
+const OVER = "L21 · a renewal moves";
+const BLOCKS = "L20, L21 · renewed work";
 
 /** Renews in another way, with the tokens that are at the old date. */
 const moving = (move: (bucket: Bucket, there: number, asked: number, dates: { from: number; to: number; step: number }) => void): typeof RightStore =>
@@ -85,7 +83,7 @@ export const wrongRenewals: readonly WrongStore[] = [
         right.move.call(this, buckets, policy, tokens, now, move);
         eachQuota(buckets, policy, now, (bucket, kind) => { bucket.at = kind.dateOf(now); });
       },
-    }), WORKS],
+    }), "L20, L21 · renewed work"],
   ["gives a quota back at a renewal", wrongStore({
       move(buckets, policy, tokens, now, move) {
         right.move.call(this, buckets, policy, tokens, now, move);
@@ -103,7 +101,7 @@ export const wrongRenewals: readonly WrongStore[] = [
         this.row(policy, key)?.delete(BLOCK);
         return right.renew.call(this, policy, key, tokens, move);
       },
-    }), ALL],
+    }), "L20, L21 · renewed work"],
   ["reads, waits and writes at a renewal", (() => {
       // Its steps do not wait for those of others.
       const free = wrongStore({ async atomically(step) { return step(); } });
@@ -121,7 +119,7 @@ export const wrongRenewals: readonly WrongStore[] = [
         const fits = buckets.every((bucket, i) => !policy.limits[i]?.returns || bucket.spent + costAt(tokens, i) <= (policy.limits[i]?.capacity as number));
         if (fits) right.move.call(this, buckets, policy, tokens, now, move);
       },
-    }), ANY],
+    }), "L21 · a renewal moves"],
   ["keeps the record until the dates that it had before a renewal", wrongStore({
       move(buckets, policy, tokens, now, move) {
         const ends = buckets.map(({ at }) => at);

@@ -101,5 +101,5 @@ export const wrongTogether: readonly WrongStore[] = [
   ["does not say which charges it takes", AnswersWithNothing, TRULY, {}, /answer true or false, got undefined\nLikely cause: `takesTogether` answers later, or with another value\./],
   ["takes tokens when it is asked", TakesByAsking, TRULY, {}, /Likely cause: `takesTogether` takes tokens, or writes\./],
   ["never says yes", NeverSaysYes, TRULY, {}, /got false for all\nLikely cause: `takesTogether` is wrong about charges that can be taken together\./],
-  ["says yes and takes half, in random histories too", TakesHalf, "L10 · consumeTogether takes all", {}, /Likely cause: The store charges one bucket before it has checked all of them/],
+  ["says yes and takes half, in random histories too", TakesHalf, "L6, L10, L14 · consumeTogether takes all", {}, /Likely cause: The store charges one bucket before it has checked all of them/],
 ];

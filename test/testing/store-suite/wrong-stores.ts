@@ -20,12 +20,12 @@ async function consumeWithoutLock(store: RightStore, policy: Policy, key: string
   return decision;
 }
 
-const WAIT = "L2 · the wait of a refusal is exact: refused before that instant, allowed at it (20 tokens, 7 in 13 ms)";
+const WAIT = "L2 · the wait of a refusal is exact";
 const expiries = new Map<string, number>();
 const turns = new WeakMap<RightStore, Promise<unknown>>();
 
 export const wrongCounts: readonly WrongStore[] = [
-  ["reads, waits and writes without a lock", wrongStore({ async consume(policy, key, cost) { return consumeWithoutLock(this, policy, key, cost); } }), "L1 · in every window"],
+  ["reads, waits and writes without a lock", wrongStore({ async consume(policy, key, cost) { return consumeWithoutLock(this, policy, key, cost); } }), "L1, L5 · a burst"],
   [
     "locks in its own process only",
     wrongStore({
@@ -35,7 +35,7 @@ export const wrongCounts: readonly WrongStore[] = [
         return turn;
       },
     }),
-    "L5 · a burst on a new bucket",
+    "L1, L5 · a burst",
   ],
   [
     "races while a key is new",
@@ -44,7 +44,7 @@ export const wrongCounts: readonly WrongStore[] = [
         return this.server.rows.has(this.name(policy, key)) ? right.consume.call(this, policy, key, cost) : consumeWithoutLock(this, policy, key, cost);
       },
     }),
-    "L5 · concurrent bursts on 20 new keys",
+    "L1, L5 · a burst",
   ],
   [
     "lets the last write win",
@@ -57,7 +57,7 @@ export const wrongCounts: readonly WrongStore[] = [
         return decision;
       },
     }),
-    "L1 · concurrent calls of mixed costs",
+    "L8 · concurrent calls of all methods",
   ],
   [
     "deletes a bucket that was full a moment ago, without checking again",
@@ -69,7 +69,7 @@ export const wrongCounts: readonly WrongStore[] = [
         return right.load.call(this, policy, key, now);
       },
     }),
-    "L4 · a burst at the instant when the bucket",
+    "L1, L5 · a burst",
   ],
   [
     "never extends the expiry",
@@ -85,7 +85,7 @@ export const wrongCounts: readonly WrongStore[] = [
         return now >= (expiries.get(name) ?? Infinity) ? policy.limits.map(fullBucket) : right.load.call(this, policy, key, now);
       },
     }),
-    "L8 · the same history",
+    "L6, L8 · the same history",
   ],
   ["rounds expiry down", wrongStore({ lifetimeMs: ({ spent, unitsPerMs }) => Math.floor(spent / unitsPerMs) }), "L4 · no bucket is forgotten"],
   ["forgets buckets 10 % too early", wrongStore({ lifetimeMs: ({ spent, unitsPerMs }) => Math.ceil((0.9 * spent) / unitsPerMs) }), "L4 · no bucket is forgotten"],
@@ -117,7 +117,7 @@ export const wrongCounts: readonly WrongStore[] = [
         return expiry !== undefined && expiry <= now ? policy.limits.map(fullBucket) : right.load.call(this, policy, key, now);
       },
     }),
-    "L4 · own clock: a later charge",
+    "L4 · own clock: nothing",
   ],
   [
     "takes one token for any cost on its own clock",
@@ -136,9 +136,9 @@ export const wrongCounts: readonly WrongStore[] = [
         return buckets[0]?.spent === 0 ? policy.limits.map(fullBucket) : buckets;
       },
     }),
-    "L4 · a bucket of several limits",
+    "L4 · no bucket is forgotten",
   ],
-  ["forgets buckets that live longer than the longest timer", wrongStore({ lifetimeMs: (bucket) => (right.lifetimeMs(bucket) > 2 ** 31 - 1 ? 1 : right.lifetimeMs(bucket)) }), "L9 · windows of months"],
+  ["forgets buckets that live longer than the longest timer", wrongStore({ lifetimeMs: (bucket) => (right.lifetimeMs(bucket) > 2 ** 31 - 1 ? 1 : right.lifetimeMs(bucket)) }), "L4 · no bucket is forgotten"],
   [
     "charges refusals",
     wrongStore({
@@ -167,10 +167,10 @@ export const wrongCounts: readonly WrongStore[] = [
       },
       isStale: () => true,
     }), WAIT],
-  ["ignores the cost", wrongStore({ decide: (buckets, policy, cost, now) => ({ ...consume(buckets, policy, mapCosts(policy, cost, (each) => Math.min(each, 1)), now), cost: costAt(cost, 0) }) }), "L8 · the same history"],
-  ["stores numbers with 14 digits", keeping((units) => Number(units.toPrecision(14))), "L8 · the same history"],
-  ["stores numbers in 32 bits", keeping((units) => units % 2 ** 32), "L8 · the same history"],
-  ["grants one token too many", wrongStore({ decide: (buckets, policy, cost, now) => consume(buckets, roomier(policy), cost, now) }), "L5 · a burst on a new bucket"],
+  ["ignores the cost", wrongStore({ decide: (buckets, policy, cost, now) => ({ ...consume(buckets, policy, mapCosts(policy, cost, (each) => Math.min(each, 1)), now), cost: costAt(cost, 0) }) }), "L6, L8 · the same history"],
+  ["stores numbers with 14 digits", keeping((units) => Number(units.toPrecision(14))), "L6, L8 · the same history"],
+  ["stores numbers in 32 bits", keeping((units) => units % 2 ** 32), "L6, L8 · the same history"],
+  ["grants one token too many", wrongStore({ decide: (buckets, policy, cost, now) => consume(buckets, roomier(policy), cost, now) }), "L1, L5 · a burst"],
   ["refuses a cost of 0 when the bucket is empty", wrongStore({
       decide(buckets, policy, cost, now) {
         const one = cost === 0 ? peek(buckets, policy, 1, now) : null;
@@ -189,13 +189,13 @@ export const wrongCounts: readonly WrongStore[] = [
         return consume(buckets, policy, cost, now);
       },
     }),
-    WAIT,
+    "L6, L8 · the same history",
   ],
   ["moves a record back when the clock steps back", wrongStore({
       save(policy, key, buckets, now) {
         right.save.call(this, policy, key, buckets.map((bucket) => ({ ...bucket, at: now })), now);
       },
-    }), "L6 · the decisions are the core's"],
+    }), "L6, L8 · the same history"],
   ["charges the limits that have room although another refuses", wrongStore({
       decide(buckets, policy, cost, now) {
         const decision = consume(buckets, policy, cost, now);
@@ -203,12 +203,12 @@ export const wrongCounts: readonly WrongStore[] = [
         return decision;
       },
       isStale: () => true,
-    }), "L10 · the limits of one policy"],
+    }), "L10, L19 · the limits"],
   ["stores the first limit only", wrongStore({
       save(policy, key, buckets, now) {
         right.save.call(this, policy, key, policy.limits.map((limit, i) => (i === 0 ? (buckets[0] as Bucket) : fullBucket(limit))), now);
       },
-    }), "L10 · the limits of one policy"],
+    }), "L10, L19 · the limits"],
   ["makes a bucket full under new numbers", wrongStore({
       load(policy, key, now) {
         return right.load.call(this, policy, key, now).map((bucket, i) => {

@@ -1,15 +1,19 @@
-import { daily, monthly, weekly } from "../../../../limits/quota.js";
-import type { Decision } from "../../../../core/decision.js";
-import type { LimitOptions } from "../../../../core/limit.js";
+import type { Costs, LimitOptions } from "../../../../core/limit.js";
 import type { Renewal } from "../../../../core/model.js";
 import type { Policy } from "../../../../core/policy.js";
-import { assert } from "../../../assert.js";
+import { daily, monthly, weekly } from "../../../../limits/quota.js";
+import { callsOn } from "../../bucket-calls.js";
 import { LARGEST, randomLimit } from "../../random.js";
-import type { StoreCall } from "../../states.js";
 import type { StoreCase, Trial } from "../../trial.js";
-import { callersOf, checkKindNamed, ONE_DAY_MS, playDated, datedKindOf } from "./histories.js";
+import {
+  dayQuota, HOUR_IN_MS, lastMsOf, moveBeforeMidnight, ONE_DAY_MS, playChargesTogether, playDated, STALE_MS,
+} from "./histories.js";
+import { heldKind } from "./in-flight.js";
 
-const ZONES = ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Auckland"];
+const BERLIN = "Europe/Berlin";
+const ZONES = ["UTC", BERLIN, "America/St_Johns", "Pacific/Auckland"];
+const NOT_DATED =
+  "A record of a quota is timed and not dated: it has its instant, instead of the last millisecond of its period.";
 
 function randomRenewal({ random }: Trial): Renewal {
   const zone = random.pick(ZONES);
@@ -27,203 +31,197 @@ function randomKind(trial: Trial): LimitOptions {
   return { capacity: random.pick([1, 2, random.between(1, 30), LARGEST]), renews: randomRenewal(trial) };
 }
 
-const NOT_DATED =
-  "A record of a quota is timed and not dated: it has its instant, instead of the last millisecond of its period.";
-
-/** Checks that `limit` refuses a call until `waitMs` have passed, and that the call is allowed then. */
-async function checkExactWait(trial: Trial, policy: Policy, limit: string, waitMs: number, key = "caller"): Promise<void> {
-  for (const moveMs of [0, waitMs - 1]) {
-    trial.move(moveMs);
-    const refusal = await trial.consume(policy, key);
-    const wanted = `limit "${limit}" to refuse for ${waitMs - moveMs} ms`;
-    assert(
-      !refusal.allowed && refusal.limit === limit && refusal.retryAfterMs === waitMs - moveMs,
-      `Expected ${wanted}, got "${refusal.limit}" for ${refusal.retryAfterMs} ms`,
-    );
-  }
-  trial.move(1);
-  assert((await trial.consume(policy, key)).allowed, "Expected the call to be allowed after its wait, got a refusal");
-}
-
 /** Quotas (law L20), in policies that have rates too. */
 export const quotaCases: readonly StoreCase[] = [
   {
-    name: "L20 · the store names the kinds of limits that it keeps",
-    cause: "Without `kinds` a limiter refuses each policy with a quota.",
-    needs: ["quotas"],
-    async run(trial) {
-      checkKindNamed(await trial.open({ clock: trial.clock.now }), "quota", "quotas");
-    },
-  },
-  {
-    name: "L20 · a quota grants its capacity in each period, refuses until its end, and then grants it again",
+    name: "L2, L20 · a quota grants its capacity in each period of its calendar, and its wait is exact",
     cause: NOT_DATED,
     needs: ["quotas"],
     async run(trial) {
       await trial.openStores("identical");
-      const policy = trial.policy(
-        "p", { name: "rate", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } },
-        { name: "day", capacity: 5, renews: daily({ zone: "Europe/Berlin" }) },
-      );
-      for (let day = 0; day < 3; day++) {
-        const date = datedKindOf(policy)?.dateOf(trial.now) as number;
-        let granted = 0;
-        for (let i = 0; i < 9; i++) {
-          if ((await trial.consume(policy, "caller")).allowed) granted++;
-          trial.move(1_000);
-        }
-        assert(granted === 5, `Expected 5 calls of 9 to be allowed on day ${day}, got ${granted}`);
-        trial.move(date - trial.now);
-        assert(
-          !(await trial.consume(policy, "caller")).allowed,
-          "Expected a refusal in the last millisecond of the day, got an allowed call",
-        );
-        trial.move(1);
-      }
+      await spendDays(trial);
+      await trial.part("A period is a fixed number of milliseconds. It ends by the clock of its zone.", () =>
+        spendPeriods(trial));
+      await trial.part("A refusal has the wait of another limit, or charges the limit that had room.", () => spendMonth(trial));
     },
   },
   {
-    name: "L2, L20 · of 60 a minute and a million a month, the right one refuses, with its exact wait",
-    cause: "A refusal has the wait of another limit, or charges the limit that had room.",
-    needs: ["quotas"],
-    async run(trial) {
-      await trial.openStores("mixed");
-      const month = { name: "month", capacity: 1_000_000, renews: monthly({ zone: "Europe/Berlin" }) };
-      const policy = trial.policy("p", { name: "requests", capacity: 60, refill: { tokens: 60, everyMs: 60_000 } }, month);
-      trial.move(Date.parse("2026-11-23T12:00Z") - trial.now);
-      for (let call = 0; call < 2; call++) await trial.consume(policy, "caller", 30);
-      await checkExactWait(trial, policy, "requests", 1_000);
-      trial.move(60_000);
-      await trial.consume(policy, "caller", [1, 999_939]);
-      await checkExactWait(trial, policy, "month", Date.parse("2026-12-01T00:00+01:00") - trial.now);
-    },
-  },
-  {
-    name: "L20 · in Berlin a period begins at its written day and time, before and after a change of the clock",
-    cause: "A period is a fixed number of milliseconds. It ends by the clock of its zone.",
-    needs: ["quotas"],
-    async run(trial) {
-      await trial.openStores("identical");
-      const zone = "Europe/Berlin";
-      const [day, month, morning, week, last] = [
-        daily({ zone }), monthly({ zone }), daily({ zone, at: "06:30" }), weekly({ zone, day: "sunday", at: "06:30" }),
-        monthly({ zone, day: 31, at: "06:30" }),
-      ].map((renews, i) => trial.policy(`p${i}`, { capacity: 2, renews })) as [Policy, Policy, Policy, Policy, Policy];
-      const periods: readonly (readonly [Policy, begin: string, end: string])[] = [
-        [month, "2026-03-01T00:00+01:00", "2026-04-01T00:00+02:00"],
-        [day, "2026-03-29T00:00+01:00", "2026-03-30T00:00+02:00"],
-        [month, "2026-10-01T00:00+02:00", "2026-11-01T00:00+01:00"],
-        [day, "2026-10-25T00:00+02:00", "2026-10-26T00:00+01:00"],
-        [morning, "2026-10-24T06:30+02:00", "2026-10-25T06:30+01:00"],
-        [week, "2026-03-22T06:30+01:00", "2026-03-29T06:30+02:00"],
-        [last, "2026-02-28T06:30+01:00", "2026-03-31T06:30+02:00"],
-      ];
-      for (const [i, [policy, begin, end]] of periods.entries()) {
-        trial.move(Date.parse(begin) - trial.now);
-        for (let call = 0; call < 2; call++) await trial.consume(policy, `caller ${i}`);
-        await checkExactWait(trial, policy, policy.limits[0].name, Date.parse(end) - trial.now, `caller ${i}`);
-      }
-    },
-  },
-  {
-    name: "L20 · what a settlement gives back goes to the period of its decision only",
+    name: "L14, L20 · what a settlement gives back goes to the period of its decision only, for each calendar by itself",
     cause:
       "`adjust` ignores `at`, or gives back while the period of `at` is not over. It may only change a record with " +
       "exactly the date of `at`.",
     needs: ["quotas", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
-      const policy = trial.policy("p", { capacity: 5, renews: daily() });
-      const date = datedKindOf(policy)?.dateOf(trial.now) as number;
-      trial.move(date - trial.now);
-      const at = trial.now;
-      await trial.consume(policy, "caller", 4);
-      await trial.callAll({ method: "adjust", policy, key: "caller", tokens: -1, at });
-      trial.move(1);
-      await trial.consume(policy, "caller", 2);
-      await trial.callAll({ method: "adjust", policy, key: "caller", tokens: -3, at });
-      await trial.callAll({ method: "adjust", policy, key: "caller", tokens: -1, at: trial.now });
-      await trial.callAll({ method: "adjust", policy, key: "caller", tokens: 2, at });
-      await trial.consume(policy, "caller", 2);
-      await trial.consume(policy, "caller");
-      // After a step back, tokens of the next day may not be given back for a decision of this one.
-      trial.move(-1);
-      await trial.callAll({ method: "adjust", policy, key: "caller", tokens: -3, at });
-      await trial.consume(policy, "caller");
+      await settleOneQuota(trial);
+      await trial.part("One date stands for all quotas of a policy. Each limit has the date of its own calendar.", () =>
+        settleThreeQuotas(trial));
+      await trial.part(
+        "The store gives back while a date is near or later, or to a record without a date. " +
+          "Taking from a quota moves all its tokens to the later date.",
+        () => settleTwoCalendars(trial),
+      );
+      await trial.part("A debit is taken, or answered with true, although it does not fit into 2^53 - 1 units.", async () => {
+        const large = callsOn(trial, trial.policy("large", { capacity: LARGEST, renews: daily() }));
+        await large.take(LARGEST);
+        await large.adjust(2);
+      });
     },
   },
   {
-    name: "L14, L20 · spent tokens still count while a rate and quotas of other calendars take turns",
+    name: "L6, L14, L20 · quotas and rates on one key are the core's under any clock, while calendars take turns",
     cause: "A record of a quota is read by the calendar of the reader. Its date is in the record.",
     needs: ["quotas"],
-    run: (trial) =>
-      playDated(trial, { kindOf: randomKind, ticks: 30, versions: 3, back: false, methods: ["consume"], concurrent: 1 }),
-  },
-  {
-    name: "L6, L20 · quotas and rates on one key are the core's under any clock, with settlements of any age",
-    cause: NOT_DATED,
-    needs: ["quotas", "adjust", "peek"],
-    run: (trial) =>
-      playDated(trial, { kindOf: randomKind,
-        ticks: 36, versions: 3, back: true,
-        methods: ["consume", "consume", "consume", "peek", "settle", "settle", "adjust"], concurrent: 2,
-      }),
-  },
-  {
-    name: "L20 · concurrent calls of all methods are exact with quotas, blocks included",
-    cause: "A block and a quota are kept in one record, or a refusal while blocked converts a quota by another date.",
-    needs: ["quotas", "adjust", "block", "peek", "reset"],
-    run: (trial) =>
-      playDated(trial, { kindOf: randomKind,
-        ticks: 24, versions: 2, back: true,
-        methods: ["consume", "consume", "consume", "settle", "peek", "block", "reset"], concurrent: 3,
-      }),
-  },
-  {
-    name: "L10, L20 · several charges of rates and quotas are taken together or not at all",
-    cause: "`consumeTogether` charges a quota by another date than `consume`, or charges it although another charge is refused.",
-    needs: ["quotas", "consumeTogether", "peek"],
     async run(trial) {
       await trial.openStores("mixed");
-      const { random } = trial;
-      const callers = callersOf(trial, randomKind, 4, 2);
-      // A client may learn of its servers with the first call.
-      await trial.prepareTogether();
-      for (let tick = 0; tick < 26; tick++) {
-        trial.move(random.pick([0, 1, 60_000, ONE_DAY_MS / 3, ONE_DAY_MS]));
-        const charges = callers
-          .filter(() => random.next() < 0.7)
-          .map(({ key, policies }) => ({ policy: random.pick(policies), key, cost: 1 }));
-        if (charges.length === 0 || !trial.takesTogether(charges)) continue;
-        const decisions = await trial.consumeTogether(charges);
-        const all = decisions.every(({ allowed }) => allowed);
-        charges.forEach(({ policy, key }, i) => {
-          const answer = decisions[i] as Decision;
-          trial.compare([{ call: { method: all || !answer.allowed ? "consume" : "peek", policy, key, tokens: 1 }, answer }]);
-          // A charge that is not taken converts old records all the same.
-          if (!all) trial.oracle.assume({ method: "consume", policy, key, tokens: Infinity }, trial.now);
-        });
-        if (tick % 2 === 0) await trial.callAll(
-          ...callers.map(({ key, policies: [policy] }): StoreCall => ({
-            method: "peek", policy: policy as Policy, key, tokens: 1,
-          })),
-        );
-      }
+      await playDated(trial, { kindOf: randomKind, ticks: 12, versions: 3, methods: ["consume"] });
+      await trial.part(`${NOT_DATED} Or a block and a quota are kept in one record.`, () =>
+        playDated(trial, {
+          kindOf: randomKind, ticks: 20, versions: 3, back: true, concurrent: 2,
+          methods: ["consume", "consume", "consume", "settle", "settle", "adjust", "peek", "block", "reset"],
+        }));
     },
   },
   {
-    name: "L20 · with its own clock, the store renews a quota at the end of the day of that clock",
-    cause: "The store chooses the period by the clock of the process, and not by the one that it decides by.",
-    needs: ["quotas"],
+    name: "L10, L20, L21 · several charges of rates, quotas and limits in flight are taken together or not at all",
+    cause:
+      "`consumeTogether` gives charges another date than `consume`, or takes dated tokens although another is refused.",
+    needs: ["consumeTogether"],
     async run(trial) {
-      const store = await trial.open({});
-      const policy = trial.policy("p", { capacity: 2, renews: daily() });
-      for (let call = 0; call < 3; call++) {
-        const answer = await store.consume(policy, "caller", 1);
-        trial.compareAtItsTime({ method: "consume", policy, key: "caller", tokens: 1 }, answer);
-        const end = (datedKindOf(policy)?.dateOf(answer.at) as number) + 1;
-        assert(answer.at + answer.resetMs === end, `Expected the quota to renew at ${end}, got ${answer.at + answer.resetMs}`);
-      }
+      await trial.openStores("mixed");
+      if (trial.has("quotas")) await playChargesTogether(trial, randomKind, 16, [0, 1, 60_000, ONE_DAY_MS / 3, ONE_DAY_MS]);
+      if (!trial.has("inFlight")) return;
+      await trial.part("`consumeTogether` takes tokens in flight although another charge is refused, or none of them.", () =>
+        playChargesTogether(trial, heldKind, 10, [0, 1, 1_000, STALE_MS / 2, STALE_MS]));
     },
   },
 ];
+
+/** Takes all of a day, is refused until its last millisecond, and takes all of the next. */
+async function spendDays(trial: Trial): Promise<void> {
+  const day = { name: "day", capacity: 5, renews: daily() };
+  const policy = trial.policy("days", { name: "rate", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } }, day);
+  const bucket = callsOn(trial, policy);
+  for (let turn = 0; turn < 2; turn++) {
+    const last = lastMsOf(policy, trial.now);
+    for (const cost of [3, 2, 1]) {
+      await bucket.take(cost);
+      trial.move(3_000);
+    }
+    trial.move(last - trial.now);
+    await bucket.take();
+    trial.move(1);
+  }
+}
+
+/** Has 60 a minute and a million a month: each refuses in turn, until the millisecond of its wait. */
+async function spendMonth(trial: Trial): Promise<void> {
+  const month = { name: "month", capacity: 1_000_000, renews: monthly({ zone: BERLIN }) };
+  const policy = trial.policy("both", { name: "requests", capacity: 60, refill: { tokens: 60, everyMs: 60_000 } }, month);
+  const bucket = callsOn(trial, policy);
+  trial.move(Date.parse("2026-11-23T12:00Z") - trial.now);
+  const spend = async (costs: Costs): Promise<void> => {
+    await bucket.take(costs);
+    const { retryAfterMs } = await bucket.take();
+    trial.move(retryAfterMs - 1);
+    await bucket.take();
+    trial.move(1);
+    await bucket.take();
+  };
+  await spend(60);
+  trial.move(60_000);
+  await spend([1, 999_939]);
+}
+
+/** In Berlin, a period begins at its written day and time, before and after a change of the clock. */
+async function spendPeriods(trial: Trial): Promise<void> {
+  const zone = BERLIN;
+  const periods: readonly (readonly [Renewal, begin: string, end: string])[] = [
+    [monthly({ zone }), "2026-03-01T00:00+01:00", "2026-04-01T00:00+02:00"],
+    [daily({ zone }), "2026-03-29T00:00+01:00", "2026-03-30T00:00+02:00"],
+    [daily({ zone }), "2026-10-25T00:00+02:00", "2026-10-26T00:00+01:00"],
+    [daily({ zone, at: "06:30" }), "2026-10-24T06:30+02:00", "2026-10-25T06:30+01:00"],
+    [weekly({ zone, day: "sunday", at: "06:30" }), "2026-03-22T06:30+01:00", "2026-03-29T06:30+02:00"],
+    [monthly({ zone, day: 31, at: "06:30" }), "2026-02-28T06:30+01:00", "2026-03-31T06:30+02:00"],
+  ];
+  for (const [i, [renews, begin, end]] of periods.entries()) {
+    const bucket = callsOn(trial, trial.policy(`period-${i}`, { capacity: 2, renews }));
+    trial.move(Date.parse(begin) - trial.now);
+    await bucket.take(2);
+    trial.move(Date.parse(end) - 1 - trial.now);
+    await bucket.take();
+    trial.move(1);
+    await bucket.take();
+  }
+}
+
+async function settleOneQuota(trial: Trial): Promise<void> {
+  const policy = trial.policy("one", { capacity: 5, renews: daily() });
+  const bucket = callsOn(trial, policy);
+  trial.move(lastMsOf(policy, trial.now) - trial.now);
+  const at = trial.now;
+  await bucket.take(4);
+  await bucket.adjust(-1, at);
+  trial.move(1);
+  await bucket.take(2);
+  await bucket.adjust(-3, at);
+  await bucket.adjust(-1, trial.now);
+  await bucket.adjust(2, at);
+  await bucket.take(2);
+  // After a step back, tokens of the next day may not be given back for a decision of this one.
+  trial.move(-1);
+  await bucket.adjust(-3, at);
+  await bucket.take();
+}
+
+/** After the end of a day, a settlement gives back to the month and to no day. */
+async function settleThreeQuotas(trial: Trial): Promise<void> {
+  const month = { name: "month", capacity: 90, renews: monthly() };
+  // Two hours before midnight in UTC, the day of Berlin is over.
+  const berlin = { name: "berlin", capacity: 30, renews: daily({ zone: BERLIN }) };
+  const orders: readonly (readonly LimitOptions[])[] = [
+    [dayQuota, month, berlin], [month, berlin, dayQuota], [berlin, dayQuota, month],
+  ];
+  const buckets = orders.map((limits, i) => callsOn(trial, trial.policy(`three-${i}`, ...limits)));
+  const all = (call: (bucket: (typeof buckets)[number]) => Promise<unknown>): Promise<unknown> => Promise.all(buckets.map(call));
+  moveBeforeMidnight(trial, 4 * HOUR_IN_MS);
+  const at = trial.now;
+  await all(({ take }) => take([3, 4, 5]));
+  trial.move(3 * HOUR_IN_MS);
+  await all(({ take }) => take([1, 2, 3]));
+  await all(({ adjust }) => adjust(-1, at));
+  await all(({ take }) => take(0));
+  trial.move(HOUR_IN_MS);
+  await all(({ take }) => take(2));
+  await all(({ adjust }) => adjust([-2, -1, -1], at));
+  await all(({ adjust }) => adjust([1, 2, 3], at));
+  await all(({ take }) => take(0));
+}
+
+async function settleTwoCalendars(trial: Trial): Promise<void> {
+  const [berlin, utc] = [daily({ zone: BERLIN }), daily()].map((renews): Policy => trial.policy("two", { ...dayQuota, renews }));
+  const [one, other] = [callsOn(trial, berlin as Policy), callsOn(trial, utc as Policy)];
+  moveBeforeMidnight(trial, 4 * HOUR_IN_MS);
+  const at = trial.now;
+  await one.take(5);
+  await other.adjust(-1, at);
+  await one.adjust(-1, at);
+  await other.take(3);
+  await one.adjust(-1, at);
+  await other.adjust(-1, at);
+  // The day of Berlin is over, and all tokens have the date of the other calendar.
+  trial.move(3 * HOUR_IN_MS);
+  await one.adjust(-1, at);
+  await other.take(0);
+  await one.take(1);
+  await other.adjust(-1, at);
+  await one.adjust(-1, trial.now);
+  await one.take(0);
+  // A record of a rate has no date.
+  const refill = { tokens: 1, everyMs: ONE_DAY_MS };
+  const rate = callsOn(trial, trial.policy("two", { name: dayQuota.name, capacity: 20, refill }), "other");
+  const now = trial.now;
+  await rate.take(5);
+  await callsOn(trial, utc as Policy, "other").adjust(-2, now);
+  await rate.take(0);
+}

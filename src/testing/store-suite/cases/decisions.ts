@@ -5,26 +5,26 @@ import { differences } from "../states.js";
 import { keysTogether } from "../together.js";
 import type { StoreCase } from "../trial.js";
 
-/** Cases about decisions as plain data. */
-export const snapshotCases: readonly StoreCase[] = [
+/** Decisions as plain data. */
+export const decisionCases: readonly StoreCase[] = [
   {
     name: "L7 · a decision is plain data that never changes, and changing it changes nothing",
     cause: "The store returns a live record, or an instance of a class, instead of a plain copy.",
     async run(trial) {
       await trial.openStores("mixed");
-      const one = trial.policy("one", { capacity: 4, refill: { tokens: 1, everyMs: 1_000 } });
-      const two = trial.policy(
-        "two",
-        { name: "a", capacity: 4, refill: { tokens: 1, everyMs: 900 } },
-        { name: "b", capacity: 6, refill: { tokens: 2, everyMs: 1_000 } },
-      );
+      const [one, two] = [
+        trial.policy("one", { capacity: 4, refill: { tokens: 1, everyMs: 1_000 } }),
+        trial.policy(
+          "two", { name: "a", capacity: 4, refill: { tokens: 1, everyMs: 900 } },
+          { name: "b", capacity: 6, refill: { tokens: 2, everyMs: 1_000 } },
+        ),
+      ];
       const wanted = [one, two].map((policy) => ({ policy, key: "together" }));
       const keys = trial.has("consumeTogether") ? await keysTogether(trial, wanted) : null;
       const taken: Array<{ decision: Decision; copy: Decision }> = [];
-      const keep = (decision: Decision): void => void taken.push({ decision, copy: copyOf(decision) });
-      for (let i = 0; i < 16; i++) {
+      for (let i = 0; i < 12; i++) {
         const policy = i % 2 === 0 ? one : two;
-        keep(await trial.consume(policy, "caller", (i % 3) + 1));
+        const made = [await trial.consume(policy, "caller", (i % 3) + 1)];
         const cost = i % 4 === 0 ? 9 : 0; // 9 is refused
         const [seen, charged] = await Promise.all([
           trial.has("peek") ? trial.callAll({ method: "peek", policy, key: "caller", tokens: i % 5 }) : [],
@@ -32,7 +32,7 @@ export const snapshotCases: readonly StoreCase[] = [
             ? []
             : trial.consumeTogether([one, two].map((each, k) => ({ policy: each, key: keys[k] as string, cost }))),
         ]);
-        for (const decision of [...seen, ...charged]) keep(decision as Decision);
+        for (const decision of [...made, ...(seen as Decision[]), ...charged]) taken.push({ decision, copy: copyOf(decision) });
         trial.move(i % 5 === 0 ? 700 : 0);
       }
       for (const { decision, copy } of taken) {
@@ -41,7 +41,7 @@ export const snapshotCases: readonly StoreCase[] = [
       }
       // Overwriting a decision must not change the next decision.
       for (const { decision } of taken) overwrite(decision);
-      for (let i = 0; i < 6; i++) {
+      for (let i = 0; i < 4; i++) {
         overwrite(await trial.consume(i % 2 === 0 ? one : two, "caller", 1));
         trial.move(500);
       }
@@ -60,17 +60,12 @@ function copyOf(decision: Decision): Decision {
 }
 
 function checkPlain(value: object, what: string): void {
-  assert(isPlainData(value), `Expected ${what} to be a plain object, got ${describeKind(value)}`);
+  const kind = value.constructor?.name ?? "Object";
+  const described = kind === "" || kind === "Object" ? "an object that inherits properties" : `an instance of ${kind}`;
+  assert(isPlainData(value), `Expected ${what} to be a plain object, got ${described}`);
   for (const [name, { get, value: held, enumerable }] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
     if (Array.isArray(value) && name === "length") continue;
-    const got =
-      get !== undefined
-        ? "a getter"
-        : typeof held === "function"
-          ? "a function"
-          : enumerable !== true
-            ? "a hidden property"
-            : null;
+    const got = get ? "a getter" : typeof held === "function" ? "a function" : enumerable ? null : "a hidden property";
     assert(got === null, `Expected \`${name}\` of ${what} to be plain data, got ${got}`);
     if (typeof held === "object" && held !== null) checkPlain(held, `\`${name}\` of ${what}`);
   }
@@ -83,11 +78,6 @@ function isPlainData(value: object): boolean {
   if (!Array.isArray(value)) return isPlain(value);
   const parent: unknown = Object.getPrototypeOf(value);
   return Array.isArray(parent) && !Array.isArray(Object.getPrototypeOf(parent));
-}
-
-function describeKind(value: object): string {
-  const { name } = value.constructor ?? {};
-  return name === undefined || name === "" || name === "Object" ? "an object that inherits properties" : `an instance of ${name}`;
 }
 
 function overwrite(value: unknown): void {

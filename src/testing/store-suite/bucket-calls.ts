@@ -1,0 +1,31 @@
+import type { Decision } from "../../core/decision.js";
+import type { Costs } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
+import type { StoreCall } from "./states.js";
+import type { Trial } from "./trial.js";
+
+/** The calls of one bucket, for a case that makes one after another. Each answer is compared with the core's. */
+export interface BucketCalls {
+  /** Calls `consume`. */
+  take(cost?: Costs): Promise<Decision>;
+  /** Calls `peek` if the store has it. */
+  peek(cost: Costs): Promise<unknown>;
+  adjust(changes: Costs, at?: StoreCall["at"]): Promise<unknown>;
+  renew(tokens: Costs, from: number, to: number): Promise<unknown>;
+  block(forMs: number): Promise<unknown>;
+  reset(): Promise<unknown>;
+}
+
+/** The calls of one bucket. A single call goes through a random one of the open stores. */
+export function callsOn(trial: Trial, policy: Policy, key = "caller"): BucketCalls {
+  const make = async (method: StoreCall["method"], tokens: Costs, more: Partial<StoreCall> = {}): Promise<unknown> =>
+    (await trial.callAll({ method, policy, key, tokens, ...more }))[0];
+  return {
+    take: async (cost = 1) => (await make("consume", cost)) as Decision,
+    peek: async (cost) => (trial.store(0).peek === undefined ? undefined : make("peek", cost)),
+    adjust: (changes, at) => make("adjust", changes, { at }),
+    renew: (tokens, from, to) => make("renew", tokens, { at: from, to }),
+    block: (forMs) => make("block", forMs),
+    reset: () => make("reset", 0),
+  };
+}

@@ -1,0 +1,201 @@
+import { show } from "../../../core/check.js";
+import { bucketId, type Policy } from "../../../core/policy.js";
+import { consumeRecords, type Records } from "../../../core/records.js";
+import type { GuardedStore, Store, SyncStore } from "../../../port/store.js";
+import { assert, assertEqual, AssertionError } from "../../assert.js";
+import { keysTogether } from "../together.js";
+import type { StoreCase, Trial } from "../trial.js";
+
+const OPTIONAL_METHODS = ["peek", "adjust", "block", "reset", "consumeTogether", "close"] as const;
+const KIND_TRAITS = [["quota", "quotas"], ["in-flight", "inFlight"]] as const;
+const SMALL = { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } };
+
+/** Cases about the members of a store, its guard, and failures of its clock or its server. */
+export const portCases: readonly StoreCase[] = [
+  {
+    name: "port · the store has the methods and kinds that `lacks` does not list, and answers as `sync` says",
+    cause: "`lacks` is out of date, or the test makes another store than the one you ship.",
+    async run(trial) {
+      const store = await trial.open({ clock: trial.clock.now });
+      assert(typeof store.consume === "function", `Expected the store to have \`consume\`, got ${typeof store.consume}`);
+      for (const method of OPTIONAL_METHODS) {
+        const has = typeof store[method] === "function";
+        const wanted = has ? "not to be in `lacks`" : "to be in `lacks`, with a reason";
+        const got = `a store ${has ? "with" : "without"} that method`;
+        assert(has === trial.has(method), `Expected \`${method}\` ${wanted}, got ${got}`);
+      }
+      await trial.part("Without `kinds` a limiter refuses each policy with such a limit.", async () => checkKinds(trial, store));
+      await trial.part("A method is not `async` although `sync` is false, or the reverse.", () => checkTimings(trial, store));
+    },
+  },
+  {
+    name: "L12 · `guard` of the store is what the function `guard` returns, with the options of the factory's setup",
+    cause: "The store carries the function itself, its options, or nothing. Write `readonly guard = guard(options)`.",
+    async run(trial) {
+      const { guard, sync } = await trial.open({ clock: trial.clock.now });
+      const isGuard = typeof guard === "object" && typeof guard.protect === "function";
+      assert(isGuard || (guard === undefined && sync), `Expected \`store.guard\` to be made by guard(), got ${show(guard)}`);
+      if (!trial.has("unreachable")) return;
+      await trial.part(
+        "The factory or the store drops an option. Write `guard({ timeoutMs, breaker, sharedBy })` with those of the setup.",
+        () => checkGuardOptions(trial),
+      );
+    },
+  },
+  {
+    name: "L11 · a clock that fails makes the call fail, and the call takes nothing",
+    cause: "The store catches the error, or calculates with NaN. Read the time with `readClock` inside the call.",
+    async run(trial) {
+      const clock = { read: trial.clock.now };
+      const store = await trial.open({ clock: () => clock.read() });
+      const policy = trial.policy("p", SMALL);
+      const call = (): unknown => store.consume(policy, "caller", 1);
+      const expectNext = async (): Promise<void> =>
+        trial.compare([{ call: { method: "consume", policy, key: "caller", tokens: 1 }, answer: await call() }]);
+      await expectNext();
+      const reading = optionalCalls(store, policy).filter(([name]) => name === "peek" || name === "consumeTogether");
+      for (const broken of [() => NaN, () => Infinity, fail]) {
+        clock.read = broken;
+        await checkFails(store, call, "`consume` with a failing clock");
+        for (const [name, method] of reading) await checkFails(store, method, `\`${name}\` with a failing clock`);
+      }
+      clock.read = trial.clock.now;
+      for (let i = 0; i < 3; i++) await expectNext();
+    },
+  },
+  {
+    name: "L11 · a store that cannot reach its buckets fails, and never invents a decision",
+    cause: "The store turns a connection error into a decision, or waits for a connection without end.",
+    needs: ["unreachable"],
+    async run(trial) {
+      const store = await trial.open({ unreachable: true });
+      const policy = trial.policy("p", SMALL);
+      const calls = [["consume", () => store.consume(policy, "caller", 1)] as const, ...optionalCalls(store, policy)];
+      for (const [name, call] of calls) await checkFails(store, call, `\`${name}\` without the server`);
+    },
+  },
+  {
+    name: "close · closes the store's connections, can be called twice, and leaves other stores open",
+    cause: "`close` ends a connection that the store does not own, or fails the second time.",
+    needs: ["close"],
+    async run(trial) {
+      const policy = trial.policy("p", SMALL);
+      await trial.openStores("mixed");
+      const other = await trial.open({ clock: trial.clock.now });
+      await other.consume(policy, "other", 1);
+      for (const time of ["once", "twice"]) {
+        try {
+          await other.close?.();
+        } catch (error) {
+          if (error instanceof AssertionError) throw error; // the deadline passed
+          assert(false, `Expected \`close\` to work ${time}, got ${String(error)}`);
+        }
+      }
+      await trial.consume(policy, "caller", 2);
+    },
+  },
+];
+
+/** Fails unless the store names the kinds of limits that it keeps. */
+function checkKinds(trial: Trial, { kinds, renew, adjust }: Store): void {
+  for (const [kind, trait] of KIND_TRAITS) {
+    if (!trial.has(trait)) continue;
+    assert(
+      Array.isArray(kinds) && kinds.includes(kind),
+      `Expected \`kinds\` of the store to include "${kind}", got ${JSON.stringify(kinds)}. Name it if the store keeps ` +
+      `such limits; otherwise list \`${trait}\` in \`lacks\``,
+    );
+  }
+  const hasBoth = renew !== undefined && adjust !== undefined;
+  assert(hasBoth || !trial.has("inFlight"), "Expected a store with `renew` and `adjust` for limits in flight, got one without");
+}
+
+async function checkTimings(trial: Trial, store: Store): Promise<void> {
+  assert(typeof store.sync === "boolean", `Expected \`sync\` to be a boolean, got ${String(store.sync)}`);
+  const policy = trial.policy("p", SMALL);
+  const keys = store.consumeTogether && (await keysTogether(trial, OPTIONAL_KEYS.map((key) => ({ policy, key }))));
+  const consume = (): unknown => store.consume(policy, "caller", 2); // refused the second time
+  for (const [name, call] of [["consume", consume], ["consume", consume], ...optionalCalls(store, policy, keys)] as const) {
+    const answer = call();
+    const later = typeof (answer as Promise<unknown> | undefined)?.then === "function";
+    const [wanted, got] = [store.sync ? "a value" : "a promise", later ? "a promise" : "a value"];
+    assert(wanted === got, `Expected \`${name}\` of a store with \`sync: ${store.sync}\` to return ${wanted}, got ${got}`);
+    await answer;
+  }
+}
+
+async function checkGuardOptions(trial: Trial): Promise<void> {
+  const policy = trial.policy("p", { capacity: 9, refill: { tokens: 1, everyMs: 3_600_000 } });
+  const away = { clock: trial.clock.now, unreachable: true };
+  const store = await trial.open({ ...away, breaker: { failures: 1, probeEveryMs: 3_600_000 }, sharedBy: 3 });
+  const guarded = protect(store, policy);
+  const decisions = [];
+  for (let i = 0; i < 4; i++) decisions.push(await guarded.consume(policy, "caller", 1));
+  const granted = decisions.map(({ allowed, degraded }) => allowed && degraded);
+  assertEqual(granted, [true, true, true, false], "the decisions without the server, with `sharedBy: 3` and a capacity of 9");
+  // A store that answers at once is always asked, and waited for.
+  if (store.sync) return;
+  const { code } = Object(decisions[1]?.error) as { readonly code?: unknown };
+  assertEqual(code, "ERR_STORE_OPEN", "the code of the second error, with `breaker: { failures: 1 }`");
+  const patient = await trial.open({ ...away, timeoutMs: 12_345 });
+  assertEqual(protect(patient, policy).timeoutMs, 12_345, "the timeout of a store with `timeoutMs: 12345`");
+}
+
+function protect(store: Store, policy: Policy): GuardedStore {
+  assert(store.guard !== undefined, "Expected a store that can be unreachable to have a `guard`, got none");
+  // The observer listens, so that the suite prints no warning.
+  return store.guard.protect(store, { onStoreError: "local", policy, observer: { storeChanged: () => true }, makeLocal });
+}
+
+/** Makes a small store in memory. */
+function makeLocal(clock: () => number): SyncStore {
+  const kept = new Map<string, Records>();
+  return {
+    sync: true,
+    clock,
+    consume(policy, key, costs) {
+      const name = bucketId(policy, key);
+      const records = kept.get(name) ?? new Map();
+      kept.set(name, records);
+      return consumeRecords(records, policy, costs, clock()).decision;
+    },
+  };
+}
+
+const OPTIONAL_KEYS = ["optional", "other optional"];
+
+/** Returns one call for each optional method that the store has. Without `keys`, it has none for `consumeTogether`. */
+function optionalCalls(
+  store: Store, policy: Policy, keys: readonly string[] | null = OPTIONAL_KEYS,
+): (readonly [name: string, call: () => unknown])[] {
+  const calls: Readonly<Record<string, () => unknown>> = {
+    peek: () => store.peek?.(policy, "optional", 1),
+    adjust: () => store.adjust?.(policy, "optional", 1),
+    block: () => store.block?.(policy, "optional", 1),
+    reset: () => store.reset?.(policy, "optional"),
+    ...(keys && { consumeTogether: () => store.consumeTogether?.(keys.map((key) => ({ policy, key, cost: 1 }))) }),
+  };
+  return Object.entries(calls).filter(([name]) => store[name as keyof Store] !== undefined);
+}
+
+function fail(): never {
+  throw new Error("the clock stopped");
+}
+
+/** Checks that `call` throws, or rejects if the store is asynchronous. */
+async function checkFails(store: Store, call: () => unknown, what: string): Promise<void> {
+  let answer: unknown;
+  try {
+    answer = call();
+  } catch (error) {
+    return assert(store.sync, `Expected ${what} of an asynchronous store to reject, got an exception: ${String(error)}`);
+  }
+  let decision: unknown;
+  try {
+    decision = await answer;
+  } catch (error) {
+    if (error instanceof AssertionError) throw error; // the deadline passed
+    return;
+  }
+  assert(false, `Expected ${what} to fail, got ${JSON.stringify(decision)}`);
+}
