@@ -161,10 +161,7 @@ function spellingOf(fields: readonly Field[]): ReadonlyMap<string, string> {
   return spelling;
 }
 
-/**
- * Returns `make` with a cache: it is called once for each policy. The last policy is compared first, because most gates
- * have only one.
- */
+/** Calls `make` once for each policy. Compares the last policy first, because most gates have only one. */
 function perPolicy<T>(make: (policy: Policy) => T): (policy: Policy) => T {
   const made = new WeakMap<Policy, T>();
   let last: Policy;
