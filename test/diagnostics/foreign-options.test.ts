@@ -1,10 +1,11 @@
-import { createLimiter, MemoryStore, perSecond, unlimited } from "sluice";
+import { createLimiter, MemoryStore, perMinute, perSecond, TokenBucket, unlimited } from "sluice";
 import { createGate } from "sluice/http";
 import { webReader } from "sluice/web";
 import fastify from "fastify";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
+import { ManualClock } from "sluice/testing";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DOCS } from "../../src/warnings/warnings.js";
@@ -91,7 +92,7 @@ describe("an option of another library", () => {
 
   test("inside a policy gets its text too", () => {
     expect(ofLimiter({ policy: { points: 5, duration: 1 } })).toBe(
-      `Unknown options \`points\` and \`duration\` (of rate-limiter-flexible). Here: \`policy: { refill: perSecond(5) }\`. ${UNREAD} See ${DOCS}/moving/from-rate-limiter-flexible.md`,
+      `Unknown options \`points\` and \`duration\` (of rate-limiter-flexible). Here: \`policy: { refill: perSecond(5) }\`, or, for at most 5 in any second, \`capacity: 2, refill: perSecond(3)\`. ${UNREAD} See ${DOCS}/moving/from-rate-limiter-flexible.md`,
     );
     expect(ofGate({ policy: { windowMs: 1 } })).toContain("Unknown option `windowMs` (of express-rate-limit). Here: `policy: { refill: { tokens: 5,");
   });
@@ -105,32 +106,32 @@ describe("all old options are named at once, with the caller's own numbers and t
     const old = { windowMs: 60_000, limit: 5, keyGenerator: key, standardHeaders: true };
     expect(complaint(() => forExpress.rateLimit(old as never))).toBe(
       "Unknown options `windowMs`, `limit`, `keyGenerator` and `standardHeaders` (of express-rate-limit). " +
-        `Here: for \`windowMs\` and \`limit\`, \`policy: { refill: perMinute(5) }\`; ${cures}. See ${DOCS}/moving/from-express-rate-limit.md`,
+        `Here: for \`windowMs\` and \`limit\`, \`policy: { refill: perMinute(5) }\`, or, for at most 5 in any minute, \`capacity: 2, refill: perMinute(3)\`; ${cures}. See ${DOCS}/moving/from-express-rate-limit.md`,
     );
   });
 
   test("the same options in sluice/hono are of hono-rate-limiter", () => {
     const old = { windowMs: 900_000, limit: 1_000, keyGenerator: key, standardHeaders: true };
     const message = complaint(() => forHono.rateLimit(old as never));
-    expect(message).toContain("(of hono-rate-limiter). Here: for `windowMs` and `limit`, `policy: { refill: { tokens: 1_000, everyMs: 900_000 } }`; ");
+    expect(message).toContain("(of hono-rate-limiter). Here: for `windowMs` and `limit`, `policy: { refill: { tokens: 1_000, everyMs: 900_000 } }`, or, for at most 1_000 in any 900_000 ms, `capacity: 400, refill: { tokens: 600, everyMs: 900_000 }`; ");
     expect(message).toMatch(/\. See \S+\/from-hono-rate-limiter\.md$/);
   });
 
   test.each([
-    ["{ tokens: 100, everyMs: 900_000 }", { max: 100, timeWindow: "15 minutes" }],
-    ["perHour(100)", { max: 100, timeWindow: "1 hour" }],
-    ["perDay(100)", { max: 100, timeWindow: 86_400_000 }],
-    ["perMinute(100)", { max: 100 }],
-  ])("@fastify/rate-limit in sluice/fastify, %s", async (refill, old) => {
+    ["{ tokens: 100, everyMs: 900_000 }", "900_000 ms, `capacity: 40, refill: { tokens: 60, everyMs: 900_000 }", { max: 100, timeWindow: "15 minutes" }],
+    ["perHour(100)", "hour, `capacity: 40, refill: perHour(60)", { max: 100, timeWindow: "1 hour" }],
+    ["perDay(100)", "day, `capacity: 40, refill: perDay(60)", { max: 100, timeWindow: 86_400_000 }],
+    ["perMinute(100)", "minute, `capacity: 40, refill: perMinute(60)", { max: 100 }],
+  ])("@fastify/rate-limit in sluice/fastify, %s", async (refill, strict, old) => {
     const app = fastify();
     await expect(Promise.resolve(app.register(forFastify.rateLimit, old as never)).catch((error: unknown) => Promise.reject(new Error(unnamed(String(error)))))).rejects.toThrow(
-      `(of @fastify/rate-limit). Here: \`policy: { refill: ${refill} }\`. See ${DOCS}/moving/from-fastify-rate-limit.md`,
+      `(of @fastify/rate-limit). Here: \`policy: { refill: ${refill} }\`, or, for at most 100 in any ${strict}\`. See ${DOCS}/moving/from-fastify-rate-limit.md`,
     );
     await app.close();
   });
 
   test("the package with most of the options is named in any adapter", () => {
-    expect(complaint(() => forExpress.rateLimit({ points: 5, duration: 60 } as never))).toContain(`refill: perMinute(5) }\`. ${UNREAD} See`);
+    expect(complaint(() => forExpress.rateLimit({ points: 5, duration: 60 } as never))).toContain(`refill: perMinute(3)\`. ${UNREAD} See`);
     expect(ofGate({ windowMs: 1_000, max: 5, requestPropertyName: "limit" })).toContain("(of express-rate-limit)");
   });
 
@@ -143,6 +144,20 @@ describe("all old options are named at once, with the caller's own numbers and t
     expect(complaint(() => forExpress.rateLimit(old as never))).toContain(
       `Here: \`policy: (request) => …\`, which returns a policy made once by \`definePolicy({ ${numbers} })\`. See `,
     );
+  });
+
+  test.each([2, 3, 5, 7, 100, 250])("at most %i in any minute is what its numbers serve to a caller that never stops", (count) => {
+    const message = complaint(() => forExpress.rateLimit({ windowMs: 60_000, max: count } as never));
+    const [, capacity, tokens] = new RegExp(`, for at most ${count} in any minute, \`capacity: (\\d+), refill: perMinute\\((\\d+)\\)\``).exec(message) ?? [];
+    const clock = new ManualClock();
+    const bucket = new TokenBucket({ capacity: Number(capacity), refill: perMinute(Number(tokens)), clock: clock.now });
+    let served = 0;
+    for (; clock.now() <= 60_000; clock.advance(10)) while (bucket.consume().allowed) served++;
+    expect(served).toBe(count);
+  });
+
+  test("1 in a window cannot be divided between two numbers", () => {
+    expect(complaint(() => forExpress.rateLimit({ windowMs: 60_000, max: 1 } as never))).toContain("Here: `policy: { refill: perMinute(1) }`. See ");
   });
 
   test("a limit of a wrong type has no numbers, so the text names others", () => {

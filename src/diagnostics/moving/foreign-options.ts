@@ -26,7 +26,7 @@ export interface Replacement {
 const NONE_TEXT = "there is no such option";
 export const POLICY_TEXT =
   "`policy: { name: \"limit-1\", refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 " +
-  "every 15 minutes";
+  "every 15 minutes; `capacity: 40, refill: { tokens: 60, everyMs: 900_000 }` is at most 100 in any 15 minutes";
 const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
 
 // Stands for a text with the numbers of the caller.

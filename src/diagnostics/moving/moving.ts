@@ -72,8 +72,21 @@ function policyText(given: OldOptions, origin: string): string {
   const [tokens, everyMs] = [written(count, "n"), written(windowMs, "ms")];
   if (tokens === undefined || everyMs === undefined) return POLICY_TEXT;
   const policy = `{ name: "${NAME}", refill: ${refillText(tokens, everyMs)} }`;
-  if (typeof count !== "function" && typeof windowMs !== "function") return `\`policy: ${policy}\``;
+  const isFixed = typeof count !== "function" && typeof windowMs !== "function";
+  if (isFixed) return `\`policy: ${policy}\`${strictText(Number(count), everyMs)}`;
   return `\`policy: (request) => …\`, which returns a policy made once by \`definePolicy(${policy})\``;
+}
+
+/**
+ * How to serve at most `count` in any window, for a caller who counted in one. A bucket serves its capacity beside
+ * that.
+ */
+function strictText(count: number, everyMs: string): string {
+  const capacity = Math.max(1, Math.floor(count * 0.4));
+  const [most, burst, rest] = [count, capacity, count - capacity].map((each) => written(each, "n"));
+  if (rest === undefined) return "";
+  const window = perOf(everyMs)?.[1].slice("per".length).toLowerCase() ?? `${everyMs} ms`;
+  return `, or, for at most ${most} in any ${window}, \`capacity: ${burst}, refill: ${refillText(rest, everyMs)}\``;
 }
 
 const joined = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " and $1");
@@ -142,9 +155,12 @@ const PER: ReadonlyArray<readonly [ms: number, name: string, unit: RegExp]> = [
   [3_600_000, "perHour", /^h(?:(?:ou)?r)?s?$/], [86_400_000, "perDay", /^d(?:ay)?s?$/],
 ];
 
+/** The row of a window that has a function, such as `perMinute`. */
+const perOf = (everyMs: string): (typeof PER)[number] | undefined => PER.find(([ms]) => ms > 1 && written(ms, "") === everyMs);
+
 /** The refill of so many tokens, as it is written in code. */
 function refillText(tokens: string, everyMs: string): string {
-  const per = PER.find(([ms]) => ms > 1 && written(ms, "") === everyMs);
+  const per = perOf(everyMs);
   return per === undefined ? `{ tokens: ${tokens}, everyMs: ${everyMs} }` : `${per[1]}(${tokens})`;
 }
 
