@@ -61,7 +61,7 @@ const PLAYGROUND_TEXT = `# Playground
 Sliders set a limit and a caller's traffic, and the library itself decides each request in the browser. A chart shows the tokens left, each request
 that is served or refused, and the wait of a refusal. A second chart shows the same requests on a fixed window. The link of the page holds the
 settings: \`?capacity=5&refill=25&steady=0&burst=5&every=5&edge=1\`. \`refill\` and \`steady\` count in 10 seconds, \`every\` is in seconds, and \`edge=1\`
-sends one burst on each side of a window's end.
+sends one burst 0.2 s before a window's end, one at its end, and then a request for each token that is back.
 `;
 
 /** Writes all pages anew. Returns the sidebar. Throws for a dead link, and for a page that the sidebar lacks. */

@@ -15,7 +15,7 @@ export interface Settings {
   readonly burst: number;
   /** Seconds from one burst to the next. */
   readonly every: number;
-  /** 1: the calls come around the edge of a window, in place of `steady` and `every`. */
+  /** 1: two bursts come around the edge of a window, and then a request for each token. `steady` and `every` have no effect. */
   readonly edge: number;
 }
 
@@ -29,11 +29,13 @@ export const RANGES: Readonly<Record<keyof Settings, { readonly min: number; rea
   edge: { min: 0, max: 1, start: 1 },
 };
 
-/** The settings of the button "Around the edge of a window". */
+/** The settings at first. */
 export const AT_EDGE: Settings = { capacity: 5, refill: 25, steady: 0, burst: 5, every: 5, edge: 1 };
 
-/** How far from the edge of the window the two bursts are. */
-const NEAR_MS = 100;
+/** How long before the edge of the window the first burst comes. The second comes at the edge. */
+const NEAR_MS = 200;
+/** "At once": both bursts are within this time. */
+export const AT_ONCE_MS = 250;
 
 /** What became of the traffic. */
 export interface Played {
@@ -82,8 +84,11 @@ export function callsOf(settings: Settings): number[] {
     const opening = Math.round(spanMs / 10);
     const end = opening + Math.ceil(windowMsOf(settings));
     calls.push(opening);
-    addBurst(Math.max(opening, end - NEAR_MS));
-    addBurst(end + NEAR_MS);
+    const first = Math.max(opening, end - NEAR_MS);
+    addBurst(first);
+    addBurst(end);
+    // Until the next window ends. The first burst leaves an empty bucket, so its tokens are back at these instants.
+    for (let n = 1, at = first; at < end + windowMsOf(settings); at = Math.ceil(first + (n++ * 10_000) / settings.refill)) if (at > end) calls.push(at);
     return calls.filter((at) => at < spanMs);
   }
   for (let i = 0; steady > 0 && (i * 10_000) / steady < spanMs; i++) calls.push(Math.round((i * 10_000) / steady));

@@ -1,8 +1,12 @@
 // The program of the playground: sliders in, charts and the last answer out. It asks no server.
 import { countMarks, describeMark, drawChart, drawCounts, markByKey, mostServedIn, summarize, type ChartScene } from "../../src/command/chart/index.js";
-import { AT_EDGE, play, readSettings, writeSettings, type Played, type Settings } from "./simulate.js";
+import { inWords, round } from "../../examples/server/page/words.js";
+import { AT_ONCE_MS, play, readSettings, writeSettings, type Played, type Settings } from "./simulate.js";
 
 const SLIDERS = ["capacity", "refill", "steady", "burst", "every"] as const;
+/** The buttons that say when the requests come. */
+const MODES = [["play-edge", 1], ["play-even", 0]] as const;
+const AT_EDGE_TEXT = "One request opens a window. A burst comes 0.2 s before its end, one at its end, and then a request for each token that is back.";
 const byId = <T extends Element = HTMLElement>(id: string): T => document.querySelector(`#${id}`) as T;
 const tell = (id: string, text: string): void => void (byId(id).textContent = text);
 
@@ -16,16 +20,14 @@ export function start(): () => void {
 
   for (const name of SLIDERS) {
     on(`play-${name}`, "input", () => {
-      const value = Number(byId<HTMLInputElement>(`play-${name}`).value);
-      // Calls that come evenly are no longer around an edge.
-      change({ ...settings, [name]: value, edge: name === "steady" || name === "every" ? 0 : settings.edge });
+      change({ ...settings, [name]: Number(byId<HTMLInputElement>(`play-${name}`).value) });
     });
   }
-  on("play-edge", "click", () => change(AT_EDGE));
+  for (const [id, edge] of MODES) on(id, "click", () => change({ ...settings, edge }));
   on("play-link", "click", () => {
     const link = new URL(writeSettings(settings), location.href).href;
-    navigator.clipboard.writeText(link).then(() => tell("play-link", "Copied"), () => tell("play-link", "The link is in the address bar"));
-    setTimeout(() => controls.signal.aborted || tell("play-link", "Copy a link to these settings"), 2_000);
+    navigator.clipboard.writeText(link).then(() => tell("play-link", "Copied"), () => tell("play-link", "See the address bar"));
+    setTimeout(() => controls.signal.aborted || tell("play-link", "Copy link"), 2_000);
   });
   on("play-chart", "keydown", (event) => step((event as KeyboardEvent).key) && event.preventDefault());
   on("play-previous", "click", () => step("ArrowLeft"));
@@ -59,7 +61,10 @@ export function start(): () => void {
       byId<HTMLInputElement>(`play-${name}`).value = String(asked[name]);
       tell(`play-${name}-value`, String(asked[name]));
     }
-    byId("play-edge").setAttribute("aria-pressed", String(asked.edge === 1));
+    for (const [id, edge] of MODES) byId(id).setAttribute("aria-pressed", String(asked.edge === edge));
+    byId("play-even-sliders").hidden = asked.edge === 1; // they would have no effect
+    tell("play-requests", asked.edge === 1 ? AT_EDGE_TEXT : "");
+    tell("play-limit", inWords({ capacity: asked.capacity, tokens: asked.refill, everyMs: 10_000 }));
     const done = await play(asked);
     if (asked !== settings || controls.signal.aborted) return; // a slider moved meanwhile
     played = done;
@@ -79,9 +84,12 @@ export function start(): () => void {
     tell("play-window-text", summarize(window));
     for (const [id, { marks }] of [["play-count", scene], ["play-window-count", window]] as const) {
       byId(id).innerHTML = drawCounts(countMarks(marks));
-      tell(`${id}-most`, String(mostServedIn(marks, 1_000)));
+      tell(`${id}-most`, String(mostServedIn(marks, AT_ONCE_MS)));
+      tell(`${id}-most-window`, String(mostServedIn(marks, played.window.windowMs)));
     }
-    tell("play-window-name", `Fixed window, ${Math.round(played.window.windowMs / 100) / 10} s`);
+    const period = `${round(played.window.windowMs / 1_000)} s`;
+    for (const element of document.querySelectorAll(".play-period")) element.textContent = period;
+    tell("play-window-name", `Fixed window, ${period}`);
     showAnswer(played, scene);
   }
 
@@ -93,7 +101,7 @@ export function start(): () => void {
 
   function showAnswer({ answers, marks }: Played, scene: ChartScene): void {
     tell("play-answer-name", chosen === null ? "No request yet" : describeMark(scene, chosen));
-    tell("play-answer", answers[chosen ?? -1] ?? "Raise the calls, or the burst.");
+    tell("play-answer", answers[chosen ?? -1] ?? "Raise the requests, or the burst.");
     byId<HTMLButtonElement>("play-previous").disabled = chosen === null || chosen === 0;
     byId<HTMLButtonElement>("play-next").disabled = chosen === null || chosen === marks.length - 1;
   }
@@ -103,7 +111,7 @@ export function start(): () => void {
     const [width, height] = [Math.max(280, svg.clientWidth), svg.clientHeight];
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const spanMs = played?.spanMs ?? 0;
-    return { width, height, from: 0, to: spanMs, now: spanMs, axis: "elapsed", unit, capacity: settings.capacity, levels, marks, lanes: ["calls"] };
+    return { width, height, from: 0, to: spanMs, now: spanMs, axis: "elapsed", unit, capacity: settings.capacity, levels, marks, lanes: ["requests"] };
   }
 
   function choose({ clientX, clientY }: MouseEvent): void {

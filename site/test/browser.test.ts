@@ -150,14 +150,19 @@ describeWith("chromium", "the site in a browser", () => {
     const page = await open({ viewport: { width: 1_280, height: 800 } });
     await visit(page, "playground.html");
     await page.waitForSelector("#playground[data-ready]");
-    expect([await page.textContent("#play-count-most"), await page.textContent("#play-window-count-most")]).toEqual(["5", "9"]);
+    const counts = await Promise.all(["#play-count-most", "#play-window-count-most", "#play-count-most-window", "#play-window-count-most-window"].map((id) => page.textContent(id)));
+    expect(counts, "at once, and in 2 s").toEqual(["5", "9", "10", "10"]);
+    expect(await page.textContent("#play-limit")).toBe("5 at once, then 2.5 a second. In any 2 s at most 10, as with a fixed window of 2 s.");
     expect(await page.textContent("#play-answer")).toMatch(/^HTTP\/1\.1 429/);
     for (const part of ["#play-answer", "#play-link", "#play-window"]) {
       const box = await page.locator(part).boundingBox();
       expect(box !== null && box.y + box.height, part).toBeLessThanOrEqual(800);
     }
-    await page.fill("#play-every", "2");
+    expect(await page.isVisible("#play-every"), "a slider without an effect").toBe(false);
+    await page.click("#play-even");
     await page.waitForFunction(() => document.querySelector("#play-edge")?.getAttribute("aria-pressed") === "false");
+    expect(await page.isVisible("#play-every")).toBe(true);
+    expect(await page.textContent("#play-requests")).toBe("");
     await page.click("#play-edge");
     await page.waitForFunction(() => document.querySelector("#play-window-count-most")?.textContent === "9");
     expect(problems).toEqual([]);

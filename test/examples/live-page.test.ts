@@ -102,7 +102,7 @@ describeWith("chromium", "the live page", () => {
     await page.fill("#refill", "1");
     expect(await page.inputValue("#policy"), "the sliders choose their policy").toBe("sandbox");
     expect(await page.textContent("#policy-text")).toBe(
-      "4 at once, then 1 every 10 seconds. In any 10 seconds a caller gets at most 5 requests. An empty bucket is full after 40 seconds.",
+      "4 at once, then 1 every 10 s. In any 40 s at most 8, as with a fixed window of 40 s.",
     );
     await page.waitForFunction(() => document.querySelector("#chart-text")?.textContent?.startsWith("4 of 4 tokens"));
     await page.click("#burst");

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { drawHome } from "../../site/home.js";
 import { headOf, plainText, writeTexts } from "../../site/llms.js";
 import { NOT_ON_NPM, withPackageManagers } from "../../site/package-managers.js";
-import { AT_EDGE, callsOf, play, RANGES, readSettings, spanOf, writeSettings, type Settings } from "../../site/playground/simulate.js";
+import { AT_EDGE, AT_ONCE_MS, callsOf, play, RANGES, readSettings, spanOf, writeSettings, type Settings } from "../../site/playground/simulate.js";
 import { countMarks, mostServedIn } from "../../src/command/chart/index.js";
 
 const settings = (changes: Partial<Settings> = {}): Settings => ({ capacity: 5, refill: 25, steady: 0, burst: 0, every: 5, edge: 0, ...changes });
@@ -69,13 +69,21 @@ describe("the playground", () => {
     expect(readSettings("?capacity=5&refill=25&steady=0&burst=8&every=10"), "a link without the edge").toMatchObject({ burst: 8, edge: 0 });
   });
 
-  test("it starts around the edge of a window: 5 are served here and 9 there, and the refusals are told when to come back", async () => {
+  test("it starts around the edge of a window: at once 5 are served here and 9 there, in 2 s 10 by each, and refusals are told when to come back", async () => {
     const { marks, waitsMs, answers, window } = await play(AT_EDGE);
-    expect([mostServedIn(marks, 1_000), mostServedIn(window.marks, 1_000)]).toEqual([5, 9]);
+    const most = (spanMs: number) => [mostServedIn(marks, spanMs), mostServedIn(window.marks, spanMs)];
+    expect([most(AT_ONCE_MS), most(window.windowMs)]).toEqual([[5, 9], [10, 10]]);
     expect([countMarks(marks).refused, window.edges.length, window.windowMs]).toEqual([5, 2, 2_000]);
     const first = marks.findIndex(({ outcome }) => outcome === "refused");
     expect(answers[first]).toMatch(/^HTTP\/1\.1 429/);
     expect([waitsMs[first], waitsMs[0]]).toEqual([200, 0]);
+    expect(marks.slice(-5).map(({ outcome }) => outcome), "a request for each token").toEqual(Array.from({ length: 5 }, () => "served"));
+  });
+
+  test.each([[5, 25], [1, 7], [20, 100], [50, 3]])("capacity %i, refill %i: in no period does either serve more than twice the limit, and at once the bucket serves no more than it", async (capacity, refill) => {
+    const { marks, window } = await play({ ...AT_EDGE, capacity, refill, burst: 30 });
+    expect(mostServedIn(marks, 0)).toBeLessThanOrEqual(capacity);
+    for (const each of [marks, window.marks]) expect(mostServedIn(each, Math.floor(window.windowMs))).toBeLessThanOrEqual(2 * capacity);
   });
 
   test("calls are in order and inside the span, at every end of the sliders", () => {
