@@ -1,6 +1,6 @@
 import { checkOptions, expected, wholeNumber } from "../core/check.js";
 import { POLICY_OPTIONS } from "../core/policy.js";
-import { replacementOf } from "./moving/foreign-options.js";
+import { replacementOf } from "./moving/misspelt.js";
 import { checkBehavior } from "./limiter-options.js";
 import { checkForeign } from "./moving/moving.js";
 

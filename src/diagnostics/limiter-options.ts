@@ -1,6 +1,6 @@
 import { checkNames, checkOptions, expected } from "../core/check.js";
 import { isPolicy, POLICY_OPTIONS } from "../core/policy.js";
-import { replacementOf } from "./moving/foreign-options.js";
+import { replacementOf } from "./moving/misspelt.js";
 import { checkForeign } from "./moving/moving.js";
 
 /** The options of a limiter before any check. A member may be any value. */

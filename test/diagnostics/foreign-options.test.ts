@@ -9,7 +9,7 @@ import { ManualClock } from "sluice/testing";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DOCS } from "../../src/warnings/warnings.js";
-import { replacementOf } from "../../src/diagnostics/moving/foreign-options.js";
+import { replacementOf } from "../../src/diagnostics/moving/misspelt.js";
 
 const UNREAD = "A refusal is not thrown: look at `(await limiter.consume(key)).allowed`, or write `granted(await limiter.consume(key))`.";
 const policy = { capacity: 5, refill: perSecond(1) };
