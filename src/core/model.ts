@@ -89,7 +89,7 @@ export interface CheckedNumbers {
   readonly fullMs: number;
   /** The length of a quota's period without changes of the clock, in seconds: the longest one of months. */
   readonly windowSeconds?: number;
-  /** @internal Limits of one name and numbers have the same dates if this is equal. */
+  /** @internal Limits of one name and numbers have the same dates and waits if this is equal. */
   readonly calendar?: string;
   /** @internal How its tokens come back. */
   readonly kind: Kind;

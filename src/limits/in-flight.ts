@@ -74,7 +74,7 @@ export function inFlightDating({ staleAfterMs, retryMs }: InFlightTimes): Dating
       retryMs,
       apart: datedAmounts,
     },
-    facts: { calendar: `${staleAfterMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
+    facts: { calendar: `${staleAfterMs} ${retryMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
     work: datedWork,
     holding: { keep: keepRenewing, stop: stopRenewing, later: settleLater, giveBackLate: releaseLate },
     table: HeldRecords,

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { daily, definePolicy, monotonicClock, perDay, perHour, perMinute, perSecond, TokenBucket, type PolicyOptions } from "sluice";
+import { daily, definePolicy, monotonicClock, perDay, perHour, perMinute, perSecond, TokenBucket, whenDone, type Policy, type PolicyOptions } from "sluice";
 import { describe, expect, test } from "vitest";
 import { samePolicy } from "../../src/core/policy.js";
 import { limits } from "../helpers/arbitraries.js";
@@ -103,6 +103,12 @@ describe("policies", () => {
     ];
     for (const other of others) expect(samePolicy(one, definePolicy(other)), JSON.stringify(other)).toBe(false);
     expect(samePolicy(one, definePolicy({ name: "api", limits: [{ name: "api", capacity: 5, refill: perSecond(2) }] }))).toBe(true);
+  });
+
+  test("two limits in flight are the same when they count alike, and refused callers are told to ask again alike", () => {
+    const policyOf = (options?: Parameters<typeof whenDone>[0]): Policy => definePolicy({ capacity: 5, returns: whenDone(options) });
+    expect(samePolicy(policyOf(), policyOf({ longestMs: 60_000 }))).toBe(true);
+    for (const other of [{ staleAfterMs: 16_000 }, { retryMs: 999 }]) expect(samePolicy(policyOf(), policyOf(other))).toBe(false);
   });
 });
 
