@@ -23,6 +23,23 @@ test.each(["node", "express", "fastify", "hono"] as const)("L21 · of 1,000 requ
   }
 }, 60_000);
 
+// On Express, the promise of an `actualCost` does the same.
+test.each(["node", "fastify", "hono"] as const)("L21 · a handler whose client left keeps its tokens until it is done: %s", async (name) => {
+  const [work, store] = [new Work(), new MemoryStore()];
+  const port = await servers[name](work, store);
+  const open = Array.from({ length: CAPACITY }, () => begin(port));
+  await vi.waitFor(() => expect(work.atWork).toBe(CAPACITY), SOON);
+  for (const { leave } of open) leave();
+  await vi.waitFor(() => expect(sockets.size).toBe(0), SOON);
+  // The server has heard of both ends, and answers another client since.
+  let answered = 0;
+  void begin(port).status.then((status) => (answered = status));
+  await vi.waitFor(() => expect(answered > 0 || work.began > CAPACITY).toBe(true), SOON);
+  expect([answered, work.atWork, left(store)]).toEqual([429, CAPACITY, 0]);
+  work.endAll();
+  await vi.waitFor(() => expect([work.atWork, left(store)]).toEqual([0, CAPACITY]), SOON);
+});
+
 // On Node and Hono this time belongs to the handler.
 test("L21 · on Fastify, no handler begins after its client left during a hook", async () => {
   const [work, store] = [new Work(), new MemoryStore()];
