@@ -157,7 +157,7 @@ function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: b
     cost,
     capacity: limit.capacity,
     remaining,
-    retryAfterMs: over === 0 || over === Infinity ? over : Math.min(kind.retryMs, msUntil(over, limit, from, now)),
+    retryAfterMs: over === 0 || over === Infinity ? over : Math.min(kind.retryAfterMs, msUntil(over, limit, from, now)),
     nextTokenMs: spent === 0 ? 0 : msUntil(unitsOver(limit, remaining + 1, spent), limit, from, now),
     resetMs: spent === 0 ? 0 : msUntil(spent, limit, from, now),
     limits: null,

@@ -32,7 +32,7 @@ export interface InFlightTimes {
   /** Milliseconds after which tokens come back by themselves, unless they are renewed. */
   readonly staleAfterMs: number;
   /** Milliseconds after which a refused caller may ask again. */
-  readonly retryMs: number;
+  readonly retryAfterMs: number;
   /** Milliseconds for which the tokens of one work are renewed at most. */
   readonly longestMs: number;
 }
@@ -102,7 +102,7 @@ export interface Kind {
   /** The instant from which given-back tokens would come: that of any amount if undefined, of none if null. */
   backTo(from: Instant): number | null | undefined;
   /** A refused caller is told to ask again after this long at most. */
-  readonly retryMs: number;
+  readonly retryAfterMs: number;
   /**
    * The arithmetic of records that keep their amounts apart, each with its date. Undefined for rates and quotas: all
    * amounts of a record join into one, which comes back from the latest of their instants.

@@ -16,7 +16,7 @@ export interface WhenDoneOptions {
    */
   readonly staleAfterMs?: number | undefined;
   /** Milliseconds after which a refused caller is told to ask again. At least 1, default 1,000. */
-  readonly retryMs?: number | undefined;
+  readonly retryAfterMs?: number | undefined;
   /**
    * Milliseconds for which one work may keep its tokens. Then they are no longer renewed. At least `staleAfterMs`,
    * default 3,600,000.
@@ -34,11 +34,11 @@ export interface WhenDoneOptions {
  * const parallel = { name: "parallel", capacity: 4, returns: whenDone() };
  */
 export function whenDone(options: WhenDoneOptions = {}): Returns {
-  const own = checkOptions(options, ["staleAfterMs", "retryMs", "longestMs"]);
+  const own = checkOptions(options, ["staleAfterMs", "retryAfterMs", "longestMs"]);
   const staleAfterMs = timeIn("staleAfterMs", own.staleAfterMs ?? 15_000, 1_000, ONE_HOUR_MS);
-  const retryMs = timeIn("retryMs", own.retryMs ?? 1_000, 1, LONGEST_MS);
+  const retryAfterMs = timeIn("retryAfterMs", own.retryAfterMs ?? 1_000, 1, LONGEST_MS);
   const longestMs = timeIn("longestMs", own.longestMs ?? ONE_HOUR_MS, staleAfterMs, LONGEST_MS);
-  const written = { staleAfterMs, retryMs, longestMs };
+  const written = { staleAfterMs, retryAfterMs, longestMs };
   return Object.freeze(Object.defineProperty(written, "dating", { value: inFlightDating(written) })) as Returns;
 }
 
@@ -59,7 +59,7 @@ const DATES = 16;
 /**
  * Makes the arithmetic of limits in flight. Dates are rounded up to a sixteenth, so a record has at most 18 of them.
  */
-export function inFlightDating({ staleAfterMs, retryMs }: InFlightTimes): Dating {
+export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): Dating {
   const step = Math.ceil(staleAfterMs / DATES);
   const dateOf = (now: number): number => Math.ceil((now + staleAfterMs) / step) * step - 1;
   return {
@@ -71,10 +71,10 @@ export function inFlightDating({ staleAfterMs, retryMs }: InFlightTimes): Dating
         // A debit and a credit leave tokens in flight alone, and state no instant.
         return taken === undefined ? null : dateOf(taken);
       },
-      retryMs,
+      retryAfterMs,
       apart: datedAmounts,
     },
-    facts: { calendar: `${staleAfterMs} ${retryMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
+    facts: { calendar: `${staleAfterMs} ${retryAfterMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
     work: datedWork,
     holding: { keep: keepRenewing, stop: stopRenewing, later: settleLater, giveBackLate: releaseLate },
     table: HeldRecords,

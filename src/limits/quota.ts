@@ -117,7 +117,7 @@ export function quotaDating(facts: Dating["facts"], dateOf: (now: number) => num
       const taken = typeof from === "object" ? from.at : from;
       return taken === undefined ? undefined : dateOf(taken);
     },
-    retryMs: Infinity,
+    retryAfterMs: Infinity,
     apart: undefined,
   };
   return { field: "renews", kind, facts, work: datedWork };

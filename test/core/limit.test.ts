@@ -108,7 +108,7 @@ describe("policies", () => {
   test("two limits in flight are the same when they count alike, and refused callers are told to ask again alike", () => {
     const policyOf = (options?: Parameters<typeof whenDone>[0]): Policy => definePolicy({ capacity: 5, returns: whenDone(options) });
     expect(samePolicy(policyOf(), policyOf({ longestMs: 60_000 }))).toBe(true);
-    for (const other of [{ staleAfterMs: 16_000 }, { retryMs: 999 }]) expect(samePolicy(policyOf(), policyOf(other))).toBe(false);
+    for (const other of [{ staleAfterMs: 16_000 }, { retryAfterMs: 999 }]) expect(samePolicy(policyOf(), policyOf(other))).toBe(false);
   });
 });
 

@@ -225,7 +225,7 @@ describe("whenDone", () => {
   test.each([
     [{ staleAfterMs: 999 }, "Expected `staleAfterMs` to be from 1000 to 3600000 ms, got 999"],
     [{ staleAfterMs: 0.5 }, "Expected `staleAfterMs` to be a positive integer"],
-    [{ retryMs: 0 }, "Expected `retryMs` to be a positive integer"],
+    [{ retryAfterMs: 0 }, "Expected `retryAfterMs` to be a positive integer"],
     [{ staleAfterMs: 5_000, longestMs: 4_999 }, "Expected `longestMs` to be from 5000 to 2147483647 ms, got 4999"],
     [{ atMostMs: 5 }, "Unknown option `atMostMs`"],
   ])("%j: %s", (options, message) => {
@@ -234,7 +234,7 @@ describe("whenDone", () => {
 
   test("is plain data, and a copy is made again by whenDone(copy)", () => {
     const made = whenDone({ staleAfterMs: 5_000 });
-    expect(JSON.parse(JSON.stringify(made))).toEqual({ staleAfterMs: 5_000, retryMs: 1_000, longestMs: 3_600_000 });
+    expect(JSON.parse(JSON.stringify(made))).toEqual({ staleAfterMs: 5_000, retryAfterMs: 1_000, longestMs: 3_600_000 });
     const copy = structuredClone(made) as never;
     expect(() => definePolicy({ capacity: 1, returns: copy })).toThrow("For a copy write whenDone(limit.returns)");
     expect(definePolicy({ capacity: 1, returns: whenDone(copy) })).toMatchObject({ limits: [{ returns: { staleAfterMs: 5_000 } }] });

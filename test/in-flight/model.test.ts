@@ -22,7 +22,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** The dates of all tokens that were taken and not given back. */
 class Model {
   dates: number[] = [];
-  constructor(readonly capacity: number, readonly staleAfterMs: number, readonly retryMs: number) {}
+  constructor(readonly capacity: number, readonly staleAfterMs: number, readonly retryAfterMs: number) {}
 
   dateOf(instant: number): number {
     const sixteenth = Math.ceil(this.staleAfterMs / 16);
@@ -43,9 +43,9 @@ class Model {
     let retryAfterMs = 0;
     if (!fits) {
       retryAfterMs = Infinity;
-      for (let wait = 1; cost <= this.capacity && retryAfterMs === Infinity && wait <= this.retryMs; wait++) {
-        if (held.filter((date) => date >= now + wait).length + cost <= this.capacity) retryAfterMs = Math.min(wait, this.retryMs);
-        if (wait >= this.retryMs) retryAfterMs = this.retryMs;
+      for (let wait = 1; cost <= this.capacity && retryAfterMs === Infinity && wait <= this.retryAfterMs; wait++) {
+        if (held.filter((date) => date >= now + wait).length + cost <= this.capacity) retryAfterMs = Math.min(wait, this.retryAfterMs);
+        if (wait >= this.retryAfterMs) retryAfterMs = this.retryAfterMs;
       }
     }
     if (take && fits) {
@@ -81,13 +81,13 @@ class Model {
 }
 
 test("L21 · every decision is that of a list of tokens with a date each, under any clock", () => {
-  const setup = fc.record({ capacity: fc.integer({ min: 1, max: 6 }), staleAfterMs: fc.constantFrom(1_000, 1_001, 4_567, 16_000), retryMs: fc.constantFrom(1, 250, 1_000) });
+  const setup = fc.record({ capacity: fc.integer({ min: 1, max: 6 }), staleAfterMs: fc.constantFrom(1_000, 1_001, 4_567, 16_000), retryAfterMs: fc.constantFrom(1, 250, 1_000) });
   fc.assert(
-    fc.property(setup, fc.array(step, { minLength: 1, maxLength: 60 }), ({ capacity, staleAfterMs, retryMs }, steps) => {
+    fc.property(setup, fc.array(step, { minLength: 1, maxLength: 60 }), ({ capacity, staleAfterMs, retryAfterMs }, steps) => {
       const clock = new ManualClock(1_700_000_000_000);
       const store = new MemoryStore({ clock: clock.now });
-      const policy = definePolicy({ name: "p", capacity, returns: whenDone({ staleAfterMs, retryMs, longestMs: 16_000 }) });
-      const model = new Model(capacity, staleAfterMs, retryMs);
+      const policy = definePolicy({ name: "p", capacity, returns: whenDone({ staleAfterMs, retryAfterMs, longestMs: 16_000 }) });
+      const model = new Model(capacity, staleAfterMs, retryAfterMs);
       const instants = [clock.now()];
       for (const one of steps) {
         clock.set(clock.now() + one.moveMs);

@@ -263,9 +263,9 @@ describe("several limits in flight in one policy", () => {
   const returning = (...times: Parameters<typeof whenDone>[]) =>
     definePolicy({ name: "p", limits: times.map((each, i) => ({ name: `held${i}`, capacity: 2, returns: whenDone(...each) })) });
 
-  test("L21 · are renewed together, and may differ in `retryMs`", async () => {
+  test("L21 · are renewed together, and may differ in `retryAfterMs`", async () => {
     const store = new FarStore();
-    const policy = returning([{ staleAfterMs: 9_066, retryMs: 1 }], [{ staleAfterMs: 9_066, retryMs: 2 }]);
+    const policy = returning([{ staleAfterMs: 9_066, retryAfterMs: 1 }], [{ staleAfterMs: 9_066, retryAfterMs: 2 }]);
     const work = begin(createLimiter<AsyncStore>({ policy, store }));
     await pass(30_000);
     const left = () => store.inner.peek(policy, "ann", 0).limits?.map(({ remaining }) => remaining);

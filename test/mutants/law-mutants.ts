@@ -688,7 +688,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "model", in: "answer",
-    find: "Math.min(kind.retryMs, msUntil(over, limit, from, now))",
+    find: "Math.min(kind.retryAfterMs, msUntil(over, limit, from, now))",
     replace: "msUntil(over, limit, from, now)",
   },
   {

@@ -83,7 +83,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
     const shown: Reading = isAlone ? decision : readings.reduce((a, b) => (hasFewerLeft(b, a) ? b : a));
     const refused = decision.reason === "limited";
     const untilBack = shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
-    const mostMs = (shown.inFlight && policy.inFlight?.kind.retryMs) || Infinity;
+    const mostMs = (shown.inFlight && policy.inFlight?.kind.retryAfterMs) || Infinity;
     const resetMs = refused ? decision.retryAfterMs : Math.min(untilBack, mostMs);
     const facts = {
       readings,

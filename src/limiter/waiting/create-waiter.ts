@@ -77,8 +77,8 @@ export interface Waiter<K = Key, D extends Decision = Decision> extends Limiter<
  *
  * Tokens that come back early in this process wake the queue at once: by `settle`, `refund`, `credit`, `reset` and a
  * block of 0, also of other limiters over the store. While a queue waits longer than a second, it asks the store again
- * about once a second, or every `retryMs` for tokens in flight, so that it sees other processes. All queues together do
- * so at most 1,000 times a second.
+ * about once a second, or every `retryAfterMs` for tokens in flight, so that it sees other processes. All queues
+ * together do so at most 1,000 times a second.
  *
  * Observers are told once of each caller, of its one answer.
  *

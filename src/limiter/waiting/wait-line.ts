@@ -110,7 +110,7 @@ export class WaitLine {
     const due = this.#dueOf(first);
     if (!isUnsure(due, now)) return { until: Math.max(due.at, due.latest), pollMs: POLL_MS };
     // At the end of a caller's time the store is asked once more for tokens in flight.
-    return { until: Math.min(due.latest, this.#soonest), pollMs: retryMsOf(first) };
+    return { until: Math.min(due.latest, this.#soonest), pollMs: pollMsOf(first) };
   }
 
   /** The callers to ask for: the first ones, as many as the expected tokens can serve, and at least one. */
@@ -237,6 +237,6 @@ function isUnsure({ at, latest }: Due, now: number): boolean {
 }
 
 /** How often a caller asks for tokens in flight that another process returns. */
-function retryMsOf({ wants }: QueuedCaller): number {
-  return Math.min(...wants.map(({ limit }) => limit.kind.retryMs));
+function pollMsOf({ wants }: QueuedCaller): number {
+  return Math.min(...wants.map(({ limit }) => limit.kind.retryAfterMs));
 }

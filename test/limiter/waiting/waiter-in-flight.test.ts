@@ -21,8 +21,8 @@ function timed<T>(waiting: Promise<T>): { at: number | null; value: T | null } {
   return told;
 }
 
-const one = (retryMs = 1_000, capacity = 1) => ({ name: "parallel", capacity, returns: whenDone({ retryMs }) });
-const policyOf = (retryMs?: number, capacity?: number): PolicyOptions => ({ name: "work", limits: [one(retryMs, capacity)] });
+const one = (retryAfterMs = 1_000, capacity = 1) => ({ name: "parallel", capacity, returns: whenDone({ retryAfterMs }) });
+const policyOf = (retryAfterMs?: number, capacity?: number): PolicyOptions => ({ name: "work", limits: [one(retryAfterMs, capacity)] });
 
 const stores = [
   ["a store that answers at once", () => new MemoryStore()],
@@ -44,7 +44,7 @@ describe.each(stores)("over %s", (_, open) => {
     expect([next.at, next.value?.allowed]).toEqual([300, true]);
   });
 
-  test.each([0, 500, 5_000])("with a maxWaitMs of %i it is refused at the end, and told to ask again after retryMs", async (maxWaitMs) => {
+  test.each([0, 500, 5_000])("with a maxWaitMs of %i it is refused at the end, and told to ask again after retryAfterMs", async (maxWaitMs) => {
     const waiter = createWaiter(make(), { maxWaitMs });
     await waiter.consume("ann");
     const [next, behind] = [timed(waiter.consume("ann")), timed(waiter.consume("ann"))];
@@ -124,7 +124,7 @@ describe.each(stores)("over %s", (_, open) => {
 
   test("the tokens of a process that died go to the caller at their date", async () => {
     expectWarnings("SLUICE_NOT_SETTLED"); // this process plays the one that died
-    const limiter = make({ name: "work", limits: [{ name: "parallel", capacity: 1, returns: whenDone({ staleAfterMs: 1_600, retryMs: 60_000 }) }] });
+    const limiter = make({ name: "work", limits: [{ name: "parallel", capacity: 1, returns: whenDone({ staleAfterMs: 1_600, retryAfterMs: 60_000 }) }] });
     const { resetMs } = await limiter.consume("ann");
     const next = timed(createWaiter(limiter).consume("ann"));
     await pass(resetMs);
@@ -147,23 +147,23 @@ describe.each(stores)("over %s", (_, open) => {
     expect([behind.at, behind.value]).toMatchObject([500, { allowed: false, retryAfterMs: 1_000 }]);
   });
 
-  test.each([100, 5_000])("the store is asked every retryMs of %i for the places of other processes", async (retryMs) => {
-    const limiter = make(policyOf(retryMs));
+  test.each([100, 5_000])("the store is asked every retryAfterMs of %i for the places of other processes", async (retryAfterMs) => {
+    const limiter = make(policyOf(retryAfterMs));
     const waiter = createWaiter(limiter);
     const kept = await limiter.consume("ann");
     const next = timed(waiter.consume("ann"));
     await pass(0);
     const asked = vi.spyOn(limiter.store, "consume");
-    await pass(2 * retryMs + 1);
+    await pass(2 * retryAfterMs + 1);
     expect(asked.mock.calls.length).toBe(2);
     expect(kept.allowed).toBe(true);
     await limiter.store.reset(limiter.policy, "ann");
-    await pass(retryMs);
-    expect([next.at, next.value?.allowed]).toEqual([3 * retryMs, true]);
+    await pass(retryAfterMs);
+    expect([next.at, next.value?.allowed]).toEqual([3 * retryAfterMs, true]);
   });
 });
 
-test("L16 · all keys together are asked at most 1,000 times a second, whatever their retryMs", async () => {
+test("L16 · all keys together are asked at most 1,000 times a second, whatever their retryAfterMs", async () => {
   const store = new MemoryStore({ maxKeys: 5_000 });
   const slow = definePolicy({ name: "work", limits: [one(300)] });
   const limiter = createLimiter({ policy: policyOf(50), store });
@@ -222,7 +222,7 @@ describe("in a gate", () => {
     expect([first.value?.status, second.value?.status]).toEqual([200, 200]);
   });
 
-  test("and gets a 429 with the wait of retryMs at the end of maxWaitMs", async () => {
+  test("and gets a 429 with the wait of retryAfterMs at the end of maxWaitMs", async () => {
     const { ask, finish } = world(500);
     ask();
     await pass(0);

@@ -175,7 +175,7 @@ export const wrongHeld: readonly WrongStore[] = [
       const last = policy.limits.findLastIndex(({ returns }) => returns);
       eachHeld(buckets, policy, now, (bucket, kind, _now, i) => { if (i !== last) moveTokens(bucket, costAt(costs, i), kind.dateOf(now), -1); });
     }), ANY],
-  ["tells a refused caller the date in place of `retryMs`", wrongStore({
+  ["tells a refused caller the date in place of `retryAfterMs`", wrongStore({
       decide(buckets, policy, costs, now) {
         const decision = right.decide.call(this, buckets, policy, costs, now);
         return decision.reason === "limited" && decision.inFlight ? { ...decision, retryAfterMs: Math.max(decision.retryAfterMs, decision.nextTokenMs) } : decision;

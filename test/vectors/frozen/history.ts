@@ -15,7 +15,7 @@ import storedJson from "./stored.json" with { type: "json" };
 export type LimitText = { readonly name: string; readonly capacity: number } & (
   | { readonly refill: readonly [tokens: number, everyMs: number] }
   | { readonly renews: { readonly every: "day" | "week" | "month"; readonly day?: string | number; readonly at?: string; readonly zone?: string } }
-  | { readonly returns: readonly [staleAfterMs: number, retryMs: number] }
+  | { readonly returns: readonly [staleAfterMs: number, retryAfterMs: number] }
 );
 
 /** A call at an instant, counted from the start of the history, under one of its policies. */
@@ -68,7 +68,7 @@ export function policiesOf({ policies }: Pick<History, "policies">): readonly Po
 function limitOf(text: LimitText): LimitOptions {
   const { name, capacity } = text;
   if ("refill" in text) return { name, capacity, refill: { tokens: text.refill[0], everyMs: text.refill[1] } };
-  if ("returns" in text) return { name, capacity, returns: whenDone({ staleAfterMs: text.returns[0], retryMs: text.returns[1] }) };
+  if ("returns" in text) return { name, capacity, returns: whenDone({ staleAfterMs: text.returns[0], retryAfterMs: text.returns[1] }) };
   // Calendars are slow to make, and many histories have the same ones.
   const written = JSON.stringify(text.renews);
   const { every, ...options } = text.renews;

@@ -18,7 +18,7 @@ export function heldKind({ random, has }: Trial): LimitOptions {
   const capacity = random.pick([1, 2, random.between(1, 30), LARGEST]);
   if (kind < 0.35 && has("quotas")) return { capacity, renews: daily() };
   const staleAfterMs = random.pick([1_000, 1_001, 15_000, STALE_MS]);
-  return { capacity, returns: whenDone({ staleAfterMs, retryMs: random.pick([1, 1_000]) }) };
+  return { capacity, returns: whenDone({ staleAfterMs, retryAfterMs: random.pick([1, 1_000]) }) };
 }
 
 /** Limits in flight (law L21), in policies that have rates and quotas too. */
