@@ -43,8 +43,10 @@ export interface LimitNumbers {
    * Whole tokens that the bucket can hold: the largest burst. At least 1. A quota and a limit in flight need it.
    *
    * A rate may leave it out. It is then the tokens of `refill`, and a change of `refill` changes both. An explicit
-   * `undefined` throws. `refill: perMinute(100)` grants 100 at once, and 100 a minute after that: up to 200 in the
-   * first minute. For at most 100 in any minute write `capacity: 40, refill: perMinute(60)`.
+   * `undefined` throws.
+   *
+   * `refill: perMinute(100)` grants 100 at once, and 100 a minute after that: up to 200 in the first minute. For at
+   * most 100 in any minute write `capacity: 40, refill: perMinute(60)`.
    */
   readonly capacity?: number;
   /**
