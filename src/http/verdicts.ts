@@ -3,13 +3,13 @@ import type { Refused } from "../core/decision.js";
 import { shownKey, type Key } from "../core/key.js";
 import { neverShadow } from "../limiter/shadow.js";
 import { keepInFlight } from "../limiter/verbs/keep-in-flight.js";
+import { holdingOf, type Hold } from "../port/dated.js";
 import type { GateLimiter } from "../limiter/internals.js";
 import { NONE, type FieldList } from "./headers/field.js";
 import { addFields } from "./headers/stacked-fields.js";
 import type { HeaderWriter } from "./headers/writer.js";
 import type { CheckedOptions } from "./options/check-options.js";
 import type { RequestReader } from "./reader.js";
-import { Hold } from "./response/hold.js";
 import { createRefusals, disconnectedRefusal } from "./response/refusal.js";
 import { Work, type GateCharge, type GateCharges } from "./response/work.js";
 import { runAside } from "./user-functions.js";
@@ -41,7 +41,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
       const { decision } = charge;
       const own = "parts" in charge ? fieldsOfParts(request, charge) : fieldsOfOne(request, charge);
       const { allowed } = decision;
-      const hold = allowed && holdsTokens(charge) ? holdOf(charge) : undefined;
+      const hold = allowed ? holdOf(charge) : undefined;
       const work = new Work(charge, writer, hold, allowed ? actualCost : undefined, request);
       const fields = work.remember(request, own);
       const crossOrigin = isCrossOrigin(request);
@@ -103,12 +103,12 @@ function dropped(work: Work): Verdict {
   return disconnectedRefusal();
 }
 
-function holdsTokens(charge: GateCharge | GateCharges): boolean {
-  return "parts" in charge ? charge.parts.some(({ policy }) => policy.inFlight) : charge.policy.inFlight !== undefined;
-}
-
 // The tokens in flight are renewed until the work ends, and then they come back.
-function holdOf({ limiter, key, decision, policy }: GateCharge | GateCharges): Hold | undefined {
-  const hold = new Hold();
+function holdOf(charge: GateCharge | GateCharges): Hold | undefined {
+  const holds = "parts" in charge ? charge.parts.find((part) => part.policy.inFlight) : charge;
+  const holding = holds && holdingOf(holds.policy);
+  if (holding === undefined) return undefined;
+  const { limiter, key, decision, policy } = charge;
+  const hold = holding.newHold();
   return keepInFlight(limiter as GateLimiter, key, decision, policy, hold) ? hold : undefined;
 }

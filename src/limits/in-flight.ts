@@ -4,7 +4,8 @@ import type { Dating, InFlightTimes, Returns } from "../core/model.js";
 import { HeldRecords } from "../stores/memory/held-records.js";
 import { datedAmounts } from "./dates.js";
 import { datedWork } from "./dated-work.js";
-import { keepRenewing, stopRenewing } from "./renewals.js";
+import { keepTaken, RequestHold } from "./hold.js";
+import { stopRenewing } from "./renewals.js";
 import { releaseLate, settleLater } from "./settlements.js";
 
 /** The options of {@link whenDone}. */
@@ -76,7 +77,9 @@ export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): D
     },
     facts: { calendar: `${staleAfterMs} ${retryAfterMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
     work: datedWork,
-    holding: { keep: keepRenewing, stop: stopRenewing, later: settleLater, giveBackLate: releaseLate },
+    holding: {
+      keep: keepTaken, newHold: () => new RequestHold(), stop: stopRenewing, later: settleLater, giveBackLate: releaseLate,
+    },
     table: HeldRecords,
   };
 }

@@ -2,6 +2,8 @@
 // of it: the values come with `renews` and `returns`.
 import type { Costs, Decision, Instant, Limit, Move, Origin, Policy } from "../core/model.js";
 import { sinceAt } from "../core/decision.js";
+import type { Key } from "../core/key.js";
+import type { GuardedStore, Store } from "./store.js";
 
 /** What quotas and limits in flight need outside the core. */
 export interface DatedWork {
@@ -34,14 +36,42 @@ export interface DatedWork {
 
 /** What the work that holds tokens in flight needs. */
 export interface WorkHolding {
-  /** Renews the tokens of a decision until {@link stop}. Does nothing for a refusal. */
-  keep(work: HeldWork): void;
+  /** Renews the tokens of an allowed decision until {@link stop}. Returns whether there are any. */
+  keep(taken: TakenTokens): boolean;
+  /** Makes the hold of a request, to give to {@link keep} as the life of its work. */
+  newHold(): Hold;
   /** Ends the renewal of a decision's tokens. Returns when they were taken; undefined if nothing renewed them. */
   stop(decision: Decision): Origin | Promise<Origin> | undefined;
   /** Calls `settle` in the background once `store` is available. Until then `settle` calls `later` again. */
   later(settle: (isInBackground: true) => unknown, store: object): void;
   /** Gives back the tokens in flight of a decision that came too late for its caller. */
   giveBackLate(work: Omit<HeldWork, "call">): void;
+}
+
+/** The tokens that a decision took in flight, or the fallback in place of the store. */
+export interface TakenTokens extends Pick<HeldWork, "decision" | "policy" | "life"> {
+  readonly store: Store;
+  readonly guarded: GuardedStore;
+  readonly key: Key;
+}
+
+/** Says whether tokens may be renewed now, and hears that they have come back. */
+interface Life {
+  isWanted(staleAfterMs: number): boolean;
+  lapsed(): void;
+}
+
+/** Until when the work of a request holds its tokens in flight. Requests without such tokens have none. */
+export interface Hold extends Life {
+  /** Ends the work of a response whose body no reader has begun to read. Null if there is no such body. */
+  unread: (() => void) | null;
+  /** The work goes on until `handler` settles. */
+  until(handler: Promise<unknown>): void;
+  /**
+   * Resolves when the handler is done, or the tokens have come back by themselves. Returns undefined if there is
+   * nothing to wait for.
+   */
+  handlerDone(hasLeft: boolean): Promise<void> | undefined;
 }
 
 /** Work that holds tokens in flight. */
@@ -52,8 +82,7 @@ export interface HeldWork {
   /** The encoded key. */
   readonly key: string;
   readonly decision: Decision;
-  /** Says whether its tokens may be renewed now, and hears that they have come back. */
-  readonly life?: { isWanted(staleAfterMs: number): boolean; lapsed(): void } | undefined;
+  readonly life?: Life | undefined;
   /** Makes a call that the library makes by itself: see `inBackground` of the store's guard. */
   call<T>(send: () => T | Promise<T>): T | Promise<T>;
 }

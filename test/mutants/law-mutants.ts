@@ -862,22 +862,22 @@ export const lawMutants: readonly Mutant[] = [
     replace: "listeners.delete(listener) && listeners.size < 0",
   },
   {
-    item: "L21", test: "work-dropped", in: "Hold.isWanted",
+    item: "L21", test: "work-dropped", in: "RequestHold.isWanted",
     find: "return this.unread === null && waitedMs <",
     replace: "return waitedMs <",
   },
   {
-    item: "L21", test: "work-dropped", in: "Hold.isWanted",
+    item: "L21", test: "work-dropped", in: "RequestHold.isWanted",
     find: "MOST_AFTER_LEAVING * staleAfterMs",
     replace: "Infinity",
   },
   {
-    item: "L17", test: "work-dropped", in: "Hold.isWanted",
+    item: "L17", test: "work-dropped", in: "RequestHold.isWanted",
     find: "this.#stopWaiting === null ? 0 : monotonicClock() - this.#leftAt",
     replace: "monotonicClock() - this.#leftAt",
   },
   {
-    item: "L21", test: "work-dropped", in: "Hold.lapsed",
+    item: "L21", test: "work-dropped", in: "RequestHold.lapsed",
     find: "this.unread?.();",
     replace: "",
   },

@@ -4,11 +4,11 @@ import type { Policy } from "../../core/policy.js";
 import type { TakenCharge } from "../../limiter/charge.js";
 import { internalsOf, type Act, type GateLimiter } from "../../limiter/internals.js";
 import { quietly } from "../../limiter/now-or-later.js";
+import type { Hold } from "../../port/dated.js";
 import { createHiddenField, processWide, type HiddenField } from "../../platform.js";
 import { NONE, type FieldList } from "../headers/field.js";
 import { stackFields, unionOfFields } from "../headers/stacked-fields.js";
 import { runAside } from "../user-functions.js";
-import type { Hold } from "./hold.js";
 
 /** How a request ended, as the server saw it. */
 export interface Outcome {

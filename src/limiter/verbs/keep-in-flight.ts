@@ -1,7 +1,7 @@
 import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../../core/decision.js";
-import { encodeKey, type Key } from "../../core/key.js";
-import { bucketId, type Policy } from "../../core/policy.js";
+import type { Key } from "../../core/key.js";
+import type { Policy } from "../../core/policy.js";
 import { chargedBy } from "../../port/charged.js";
 import { holdingOf, type HeldWork } from "../../port/dated.js";
 import { internalsOf, type PlainInternals } from "../internals.js";
@@ -33,18 +33,6 @@ function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Deci
   const holding = holdingOf(policy);
   if (holding === undefined || !decision.allowed || chargedBy(decision) === null) return false;
   if (limiterChecks) limiterChecks.markHandled(decision);
-  const { guarded } = internalsOf(limiter) as PlainInternals;
-  const local = decision.degraded ? guarded.localChargeOf(decision) : null;
-  // Nothing was taken if `onStoreError: "allow"` let the call through.
-  if (decision.degraded && local === null) return false;
-  const encoded = encodeKey(key);
-  holding.keep({
-    store: local?.store ?? limiter.store,
-    policy: local?.policy ?? policy,
-    key: encoded,
-    decision,
-    life,
-    call: (send) => (local === null ? guarded.inBackground([bucketId(policy, encoded)], send) : send()),
-  });
-  return true;
+  const { guarded, store } = internalsOf(limiter) as PlainInternals;
+  return holding.keep({ store, guarded, policy, key, decision, life });
 }

@@ -1,12 +1,14 @@
-import { monotonicClock } from "../../core/clock.js";
-import type { HeldWork } from "../../port/dated.js";
+import { monotonicClock } from "../core/clock.js";
+import { encodeKey } from "../core/key.js";
+import { bucketId } from "../core/policy.js";
+import type { Hold, TakenTokens } from "../port/dated.js";
+import { keepRenewing } from "./renewals.js";
 
 // Of `staleAfterMs`, after a client left. Tokens that are renewed just before come back before the fourth is over.
 const MOST_AFTER_LEAVING = 2.75;
 
-/** Until when the work of a request holds its tokens in flight. Requests without such tokens have none. */
-export class Hold implements NonNullable<HeldWork["life"]> {
-  /** Ends the work of a response whose body no reader has begun to read. Null if there is no such body. */
+/** Until when the work of a request holds its tokens in flight. */
+export class RequestHold implements Hold {
   unread: (() => void) | null = null;
   #handler: Promise<unknown> | null = null;
   #leftAt = Infinity;
@@ -24,16 +26,11 @@ export class Hold implements NonNullable<HeldWork["life"]> {
     this.#stopWaiting?.();
   }
 
-  /** The work goes on until `handler` settles. */
   until(handler: Promise<unknown>): void {
     this.#handler = handler;
     handler.catch(ignore); // the caller of the handler hears of its error
   }
 
-  /**
-   * Resolves when the handler is done, or the tokens have come back by themselves. Returns undefined if there is
-   * nothing to wait for.
-   */
   handlerDone(hasLeft: boolean): Promise<void> | undefined {
     const handler = this.#handler;
     if (handler === null || this.#hasLapsed) return undefined;
@@ -50,3 +47,20 @@ export class Hold implements NonNullable<HeldWork["life"]> {
 }
 
 const ignore = (): void => undefined;
+
+/** Renews the tokens that a decision took in flight, where they were taken. Returns whether there are any. */
+export function keepTaken({ store, guarded, policy, key, decision, life }: TakenTokens): boolean {
+  const local = decision.degraded ? guarded.localChargeOf(decision) : null;
+  // Nothing was taken if `onStoreError: "allow"` let the call through.
+  if (decision.degraded && local === null) return false;
+  const encoded = encodeKey(key);
+  keepRenewing({
+    store: local?.store ?? store,
+    policy: local?.policy ?? policy,
+    key: encoded,
+    decision,
+    life,
+    call: (send) => (local === null ? guarded.inBackground([bucketId(policy, encoded)], send) : send()),
+  });
+  return true;
+}
