@@ -86,9 +86,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
     const mostMs = (shown.inFlight && policy.inFlight?.kind.retryAfterMs) || Infinity;
     const resetMs = refused ? decision.retryAfterMs : Math.min(untilBack, mostMs);
     const facts = {
-      readings,
-      shown,
-      resetMs,
+      readings, shown, resetMs,
       resetSeconds: refused ? toRetryAfter(resetMs) : Math.ceil(resetMs / 1_000),
       refusedBy: refused ? decision : null,
       partition: partition === undefined ? "" : `;pk=:${btoa(String.fromCharCode(...checkPartition(partition, "partition")))}:`,
