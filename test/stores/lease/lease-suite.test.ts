@@ -40,22 +40,16 @@ describe("a wrapper whose keys are never hot", () => {
 // process refuses by itself is computed from readings in whole milliseconds, and changes by another store act within `leaseMs`.
 const DIFFERENT = [
   "L2 · the wait of a refusal is exact: refused before that instant, allowed at it",
-  "L5 · a burst on a new bucket at one instant gets exactly the capacity",
-  "L1 · in every window at most capacity + rate × time is granted, and not one token less",
-  "L14 · concurrent calls under two versions of a policy take effect one after another",
-  "peek · returns the decision of consume, and writes nothing",
+  "L1, L5 · a burst gets exactly what is there: of new buckets, later, and at the instant when they are full again",
   "L3 · a refusal takes no token, at any cost",
-  "debit · takes exactly the given number of tokens, even if they are missing",
+  "adjust · refunds up to full, debits also missing tokens, and changes each limit by its own tokens in one step",
   "block · refuses everything until it ends, through new numbers, refunds and debits",
-  "refund · takes effect at once, even for a key that was just refused",
-  "debit · takes effect at once, even for a key that was just refused",
-  "reset · takes effect at once, even for a key that was just refused",
-  "clock · own clock: consume, refund, debit, block and peek read the same clock",
-  "L8 · the same history gives the core's decisions, to the last unit",
-  "L6 · the decisions are the core's while the clock steps back or jumps ahead",
-  "L14 · spent tokens still count while limits change, appear and disappear",
-  "L8 · concurrent calls at one instant take effect one after another",
-  "reset · forgets limits that this version of the policy does not have",
+  "adjust, block, reset · take effect at once, even for a key that was just refused",
+  "L8 · own clock: the answers are the same as with a given clock",
+  "L6, L8 · the same history gives the core's decisions, to the last unit, also while the clock steps back or jumps ahead",
+  "L14 · spent tokens still count while limits change, appear and disappear, and `peek` foresees `consume`",
+  "L8 · concurrent calls of all methods are exact under any clock",
+  "reset · makes all limits full, also those that this version of the policy does not have, and ends a block",
 ];
 
 test("with leases, only these cases differ", async () => {

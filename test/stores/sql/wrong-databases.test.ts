@@ -28,19 +28,19 @@ const renamed = (change: (name: string) => string): Wrong => (right) => ({
 });
 
 const wrongs: readonly [mistake: string, failing: string, wrong: Wrong][] = [
-  ["reads without a lock", "L5 · a burst on a new", (_right, table) => ({ read: async (tx, name) => (await trip(), table.see(tx, name)) })],
+  ["reads without a lock", "L1, L5 · a burst", (_right, table) => ({ read: async (tx, name) => (await trip(), table.see(tx, name)) })],
   ["locks only rows that are there", "L10 · concurrent consumeTogether", (right, table) => ({ read: async (tx, name) => (table.rows.has(name) ? right.read(tx, name) : (await trip(), table.see(tx, name))) })],
-  ["gives its lock back before the write", "reset · during", (right) => ({ read: async (tx, name) => {
+  ["gives its lock back before the write", "adjust, block, reset · during", (right) => ({ read: async (tx, name) => {
     const row = await right.read(tx, name);
     for (const free of tx.held.values()) free();
     return row;
   } })],
-  ["reads what was there when the transaction began", "L1 · concurrent calls", (right, table) => ({ read: async (tx, name) => {
+  ["reads what was there when the transaction began", "L1, L5 · a burst", (right, table) => ({ read: async (tx, name) => {
     const before = table.see(tx, name);
     await right.read(tx, name);
     return before;
   } })],
-  ["peeks at a copy that is behind", "peek · returns", (right, table) => {
+  ["peeks at a copy that is behind", "L14 · spent tokens", (right, table) => {
     const copy = new Map<string, string>();
     return {
       peek: async (name) => ({ ...(await right.peek?.(name)), value: copy.get(name) }),
@@ -50,9 +50,9 @@ const wrongs: readonly [mistake: string, failing: string, wrong: Wrong][] = [
   ["commits before the end of `run`", "L3 · a refusal takes", (right) => ({ transaction: (run) => right.transaction(async (tx) => void run(tx).catch(() => undefined)) })],
   ["inserts and never updates", "clock · the store reads", (right, table) => ({ write: async (tx, name, value, expiresAt) => (table.rows.has(name) ? undefined : right.write(tx, name, value, expiresAt)) })],
   ["writes outside the transaction, and a little later", "L7 · a decision is", (_right, table) => ({ write: async (_tx, name, value) => void trip().then(trip).then(trip).then(() => table.rows.set(name, value)) })],
-  ["compares names without case", "keys · upper", renamed((name) => name.toLowerCase())],
-  ["cuts names at 64 characters", "keys · texts of any length", renamed((name) => name.slice(0, 64))],
-  ["ignores spaces at the end of names", "keys · spaces", renamed((name) => name.trimEnd())],
+  ["compares names without case", "keys · similar texts", renamed((name) => name.toLowerCase())],
+  ["cuts names at 64 characters", "keys · similar texts", renamed((name) => name.slice(0, 64))],
+  ["ignores spaces at the end of names", "keys · similar texts", renamed((name) => name.trimEnd())],
   ["forgets rows at the full second before `expiresAt`", "L4 · no bucket", (right, table) => {
     const ends = new Map<string, number>();
     const { clock } = right;
