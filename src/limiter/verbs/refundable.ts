@@ -1,6 +1,6 @@
 import { mapCosts } from "../../core/cost.js";
 import { readings, type Decision } from "../../core/decision.js";
-import type { Costs } from "../../core/limit.js";
+import { costAt, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 
 /**
@@ -32,5 +32,17 @@ export function refundableUntil(decision: Decision, policy: Policy, changes: Cos
     const { name, unitsPerMs, unitsPerToken } = policy.limits[i] as Policy["limits"][number];
     const resetMs = all.find(({ limit }) => limit === name)?.resetMs ?? 0;
     return decision.at + Math.max(0, resetMs - 1 - Math.ceil(((-change - 1) * unitsPerToken) / unitsPerMs));
+  });
+}
+
+/**
+ * The tokens that change a charge, made `ageMs` ago, into `used`: to take, or below 0 to give back, for each limit.
+ */
+export function correction(decision: Decision, policy: Policy, taken: Costs, used: Costs, ageMs: number): Costs {
+  const unused = mapCosts(policy, taken, (cost, i) => Math.max(0, cost - costAt(used, i)));
+  const left = refundable(decision, policy, unused, ageMs);
+  return mapCosts(policy, used, (cost, i) => {
+    const over = cost - costAt(taken, i);
+    return over > 0 ? Math.min(over, policy.limits[i]?.capacity ?? 0) : 0 - costAt(left, i);
   });
 }

@@ -1,8 +1,7 @@
 import { limiterChecks } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
-import { costsOf, exceptInFlight, mapCosts } from "../../core/cost.js";
+import { costsOf, exceptInFlight } from "../../core/cost.js";
 import { encodeKey, type Key } from "../../core/key.js";
-import { costAt, type Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
@@ -13,7 +12,7 @@ import { holdingOf } from "../../port/dated.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
-import { refundable, refundableUntil } from "./refundable.js";
+import { correction, refundableUntil } from "./refundable.js";
 import { tellReturned } from "./returned.js";
 
 const settleNothing: Act<boolean> = () => false;
@@ -86,16 +85,4 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
 // done, so they are not renewed again, also if this settlement fails.
 function takenFrom(decision: Decision, policy: Policy): Origin | Promise<Origin> {
   return holdingOf(policy)?.stop(decision) ?? { at: decision.at, heldAt: decision.at };
-}
-
-/**
- * The tokens that change a charge, made `ageMs` ago, into `used`: to take, or below 0 to give back, for each limit.
- */
-function correction(decision: Decision, policy: Policy, taken: Costs, used: Costs, ageMs: number): Costs {
-  const unused = mapCosts(policy, taken, (cost, i) => Math.max(0, cost - costAt(used, i)));
-  const left = refundable(decision, policy, unused, ageMs);
-  return mapCosts(policy, used, (cost, i) => {
-    const over = cost - costAt(taken, i);
-    return over > 0 ? Math.min(over, policy.limits[i]?.capacity ?? 0) : 0 - costAt(left, i);
-  });
 }

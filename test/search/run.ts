@@ -1,0 +1,48 @@
+/**
+ * `npm run search`: goes through every state of the named worlds, and ends with 1 if a law is broken. `-- <names>` searches
+ * those worlds only. `-- --planted` searches for each planted mistake, and ends with 1 unless each is found.
+ */
+import { explore, type Exploration } from "./explore.js";
+import { MISTAKES } from "./mistakes.js";
+import { realFunctions } from "./real.js";
+import { storeWorld } from "./store-world.js";
+import { WORLDS } from "./worlds.js";
+
+const most = Number(process.env["SLUICE_SEARCH_STATES"] ?? 20_000_000);
+const asked = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const isAsked = (name: string): boolean => asked.length === 0 || asked.includes(name);
+
+if (process.argv.includes("--planted")) await searchForMistakes();
+else await searchWorlds();
+
+async function searchWorlds(): Promise<void> {
+  const real = await realFunctions();
+  for (const world of WORLDS.filter(({ name }) => isAsked(name))) {
+    const before = process.cpuUsage().user;
+    const found = explore(storeWorld(world, real), most);
+    console.log(`${lineOf(found)}, ${((process.cpuUsage().user - before) / 1e6).toFixed(1)} s`);
+    if (found.fault === null) continue;
+    console.log(historyOf(found.fault));
+    process.exitCode = 1;
+  }
+}
+
+async function searchForMistakes(): Promise<void> {
+  for (const mistake of MISTAKES) {
+    const real = await realFunctions(mistake);
+    for (const world of WORLDS.filter(({ name }) => mistake.worlds.includes(name) && isAsked(name))) {
+      const found = explore(storeWorld(world, real), most);
+      const isFound = found.fault?.law.startsWith(mistake.law) === true;
+      console.log(`${isFound ? "found" : "MISSED"}: ${mistake.what} in "${lineOf(found)}: ${found.fault?.law}`);
+      if (!isFound) process.exitCode = 1;
+    }
+  }
+}
+
+function lineOf({ world, states, depth, isExhausted, fault }: Exploration): string {
+  return `${world}": ${states} states, ${fault?.events.length ?? depth} events deep${isExhausted ? ", no new state is left" : ""}`;
+}
+
+function historyOf({ law, events }: { readonly law: string; readonly events: readonly string[] }): string {
+  return [`  ${law}`, ...events.map((event, i) => `  ${i + 1}. ${event}`)].join("\n");
+}

@@ -1,0 +1,64 @@
+// A part of `npm run search`: the first states of each world, and those planted mistakes that a few states show.
+import { beforeAll, describe, expect, test } from "vitest";
+import { explore, fingerprint, type World } from "./explore.js";
+import { MISTAKES } from "./mistakes.js";
+import { realFunctions, type Real } from "./real.js";
+import { storeWorld } from "./store-world.js";
+import { WORLDS } from "./worlds.js";
+
+const FEW = 6_000;
+
+describe("no law is broken in the first states of", () => {
+  let real: Real;
+  beforeAll(async () => {
+    real = await realFunctions();
+  });
+
+  test.each(WORLDS)("$name", (world) => {
+    const { fault, states } = explore(storeWorld(world, real), FEW);
+    expect(fault).toBeNull();
+    expect(states).toBeGreaterThan(2_000);
+  });
+});
+
+describe("a search finds", () => {
+  // Some need more states: `npm run search -- --planted` shows them.
+  test.each(MISTAKES.filter(({ states = 0 }) => states < FEW))("$law: $what", async (mistake) => {
+    const real = await realFunctions(mistake);
+    const [world] = WORLDS.filter(({ name }) => name === mistake.worlds.at(-1));
+    const { fault } = explore(storeWorld(world as never, real), FEW);
+    expect(fault?.law).toContain(mistake.law);
+  });
+});
+
+test("every law of a world has a planted mistake", () => {
+  const laws = MISTAKES.map(({ law }) => law).join(", ");
+  for (const law of ["L1", "L2", "L3", "L5", "L6", "L10", "L11", "L14", "L19", "L20", "L21"]) expect(laws).toContain(law);
+});
+
+describe("a world of two counters", () => {
+  const counters = (most: number): World<readonly [number, number]> => ({
+    name: "counters", start: [0, 0],
+    *next([a, b]) {
+      if (a < 3) yield { event: "a", state: [a + 1, b] };
+      if (b < 3) yield { event: "b", state: [a, b + 1] };
+    },
+    nameOf: ([a, b]) => `${a},${b}`,
+    broken: ([a, b]) => (a + b > most ? `${a} and ${b}` : undefined),
+  });
+
+  test("is searched until no new state is left", () => {
+    expect(explore(counters(6))).toMatchObject({ states: 16, steps: 24, depth: 6, isExhausted: true, fault: null });
+    expect(explore(counters(6), 10)).toMatchObject({ states: 10, isExhausted: false });
+  });
+
+  test("shows the shortest history of a fault", () => {
+    expect(explore(counters(1)).fault).toEqual({ law: "2 and 0", events: ["a", "a"] });
+  });
+});
+
+test("a fingerprint has 53 bits, and texts that are nearly alike differ", () => {
+  const prints = new Set(Array.from({ length: 50_000 }, (_, i) => fingerprint(`0|p:${i},${i % 7},1|over,0`)));
+  expect(prints.size).toBe(50_000);
+  expect(Math.max(...prints)).toBeLessThan(2 ** 53);
+});

@@ -1,0 +1,76 @@
+// The named worlds of one store. Instants are a list beside the edges of each world: a date, one before, one after.
+import type { Real } from "./real.js";
+import type { StoreWorld } from "./store-world.js";
+
+const PERIOD_MS = 2_000;
+
+/** A quota of periods of 2 s. */
+const shortQuota = (real: Real, name: string, capacity: number) => ({
+  name, capacity,
+  renews: Object.defineProperty({ every: "day", at: "00:00", zone: "UTC" }, "dating", {
+    value: real.quotaDating({ calendar: "2 s", fullMs: PERIOD_MS, windowSeconds: 2 }, (now) => (Math.floor(now / PERIOD_MS) + 1) * PERIOD_MS - 1),
+  }) as never,
+});
+
+// `staleAfterMs` is 1,600, so a date is the end of a step of 100 ms.
+const parallel = (real: Real, capacity: number) => ({ name: "parallel", capacity, returns: real.whenDone({ staleAfterMs: 1_600, longestMs: 4_000 }) });
+
+export const WORLDS: readonly StoreWorld[] = [
+  {
+    name: "one rate",
+    policies: () => [{ name: "p", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }],
+    works: 4, instants: [0, 1, 500, 999, 1_000, 1_500, 2_000], used: [0, 1],
+    happens: ["crashes", "lost answers", "calls sent again", "late calls", "lost calls", "credits", "debits"],
+  },
+  {
+    name: "one rate, resets and blocks",
+    policies: () => [{ name: "p", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } }],
+    works: 3, instants: [0, 500, 699, 700, 1_000, 1_700], used: [0],
+    happens: ["late calls", "resets", "blocks", "restarts", "lost writes", "steps back"],
+  },
+  {
+    name: "three in two",
+    policies: () => [{ name: "p", capacity: 2, refill: { tokens: 3, everyMs: 2_000 } }],
+    works: 3, instants: [0, 666, 667, 1_333, 1_334, 2_000], used: [0],
+    happens: ["crashes", "lost answers"],
+  },
+  {
+    name: "two rates",
+    policies: () => [{ name: "p", limits: [{ name: "fast", capacity: 1, refill: { tokens: 1, everyMs: 500 } }, { name: "slow", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }] }],
+    cost: [1, 2], works: 3, instants: [0, 499, 500, 1_000, 1_999, 2_000], used: [[0, 0], [1, 1]],
+    happens: ["crashes", "lost answers", "calls sent again", "late calls"],
+  },
+  {
+    name: "a quota over its edge",
+    policies: (real) => [{ name: "p", limits: [shortQuota(real, "month", 2)] }],
+    works: 4, instants: [0, 1_000, 1_999, 2_000, 2_001, 4_000], used: [0, 1],
+    happens: ["crashes", "lost answers", "calls sent again", "late calls", "steps back"],
+  },
+  {
+    name: "in flight with renewals",
+    policies: (real) => [{ name: "p", limits: [parallel(real, 1)] }],
+    works: 3, instants: [0, 533, 1_066, 1_599, 1_600, 1_699, 1_700, 2_133, 3_200],
+    happens: ["renewals", "crashes", "lost answers", "calls sent again", "late calls", "restarts"], used: [0],
+  },
+  {
+    name: "in flight, two places",
+    policies: (real) => [{ name: "p", limits: [parallel(real, 2)] }],
+    works: 4, instants: [0, 533, 1_600, 1_700],
+    happens: ["renewals", "calls sent again", "late calls"], used: [0], faults: 1,
+  },
+  {
+    name: "in flight beside a rate",
+    policies: (real) => [{ name: "p", limits: [parallel(real, 2), { name: "rate", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }] }],
+    works: 3, instants: [0, 533, 1_066, 1_600, 1_700], used: [0, 1],
+    happens: ["renewals", "crashes", "lost answers", "late calls"],
+  },
+  {
+    name: "new numbers",
+    policies: () => [
+      { name: "p", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } },
+      { name: "p", capacity: 1, refill: { tokens: 3, everyMs: 2_000 } },
+    ],
+    works: 4, instants: [0, 333, 500, 1_000, 1_001], used: [0],
+    happens: ["new numbers", "late calls", "lost answers"],
+  },
+];
