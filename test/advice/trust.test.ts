@@ -39,9 +39,13 @@ test("every setting for proxies stands in a text that is carried out", () => {
     if (!/\.(md|ts)$/.test(file)) return false;
     return /app\.set\("trust proxy", |trustProxy: ["[\d]/.test(readFileSync(file, "utf8"));
   });
-  // warnings.md is made from setup-codes.ts, and test/examples/login.test.ts carries out the sample of a login.
-  const elsewhere = ["docs/guides/login.md", "examples/login/express.ts", "src/warnings/setup-codes.ts"];
+  // warnings.md is made from setup-codes.ts, test/examples/login.test.ts carries out the sample of a login, and a comment of
+  // the quick start repeats the settings.
+  const quickStart = ["README.md", "docs/README.md", "examples/quick-start/express.ts", "examples/quick-start/fastify.ts"];
+  const elsewhere = ["docs/guides/login.md", "examples/login/express.ts", "src/warnings/setup-codes.ts", ...quickStart];
   expect(found.filter((file) => !elsewhere.includes(file))).toEqual(["docs/guides/choosing-a-key.md", "docs/guides/warnings.md", "src/diagnostics/requests/addresses.ts"]);
   const samples = found.flatMap((file) => readFileSync(file, "utf8").match(/app\.set\("trust proxy", [^)]*\)/g) ?? []);
   expect(new Set(samples)).toEqual(new Set(['app.set("trust proxy", 1)']));
+  const networks = found.flatMap((file) => readFileSync(file, "utf8").match(/trustProxy: "[^"]*"/g) ?? []);
+  expect(new Set(networks)).toEqual(new Set(['trustProxy: "10.0.0.0/8"']));
 });
