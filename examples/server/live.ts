@@ -73,7 +73,7 @@ export function addLivePage(server: Server, setup: LiveSetup): void {
 }
 
 function createRoutes({ policies, store, telling, failing, onDecision, setOutage, storeName, host }: LiveSetup): ReadonlyMap<string, Handler> {
-  let sandbox = definePolicy({ name: "sandbox", capacity: 5, refill: { tokens: 5, everyMs: 10_000 } });
+  let sandbox = definePolicy({ name: "sandbox", capacity: 5, refill: { tokens: 10, everyMs: 10_000 } });
   let isOut = false;
   const { reports, ...others } = policies;
   const simple = Object.values(others);
@@ -106,6 +106,13 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
         send(response, 400, { message: (error as Error).message });
       }
     }],
+    // Fills the caller's bucket of the sandbox.
+    ["PUT /live/fresh", async (request, response) => {
+      if (!isFromHere(request, host)) return send(response, 403, { code: "forbidden", message: "Expected the Host and Origin of this server" });
+      const key = callerOf(request);
+      const isFresh = await Promise.resolve().then(() => limiter.reset(key, { policy: sandbox })).then(() => true, () => false); // an outage leaves the bucket as it is
+      send(response, 200, { isFresh });
+    }],
     ["PUT /live/outage", async (request, response) => {
       if (!isFromHere(request, host)) return send(response, 403, { code: "forbidden", message: "Expected the Host and Origin of this server" });
       const { isOut: wanted } = await readJson<{ isOut: unknown }>(request);
@@ -128,17 +135,14 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
   async function levelOf(request: IncomingMessage, url: URL): Promise<LevelAnswer> {
     const policy = policyOf(url.searchParams.get("policy"));
     const phone = url.searchParams.get("phone");
-    const key: Key | null = policy.name === "login-code" && phone !== null ? ["phone", phone] : identify(request.headers);
-    if (key === null) throw new BadRequest("Expected a caller");
+    const key: Key = policy.name === "login-code" && phone !== null ? ["phone", phone] : callerOf(request);
     const decision = await peek(key, policy);
     const [{ unitsPerMs, unitsPerToken }] = policy.limits;
     return { level: decision && Math.max(0, decision.capacity - (decision.resetMs * unitsPerMs) / unitsPerToken), ...numbersOf(policy) };
   }
 
   async function placesOf(request: IncomingMessage): Promise<Places> {
-    const key = identify(request.headers);
-    if (key === null) throw new BadRequest("Expected a caller");
-    const decision = await peek(key, reports);
+    const decision = await peek(callerOf(request), reports);
     const left = (name: string): number | null => decision?.limits?.find(({ limit }) => limit === name)?.remaining ?? null;
     return { month: left("month"), parallel: left("parallel") };
   }
@@ -151,6 +155,12 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
       return null;
     }
   }
+}
+
+function callerOf(request: IncomingMessage): Key {
+  const key = identify(request.headers);
+  if (key === null) throw new BadRequest("Expected a caller");
+  return key;
 }
 
 function numbersOf({ limits: [{ capacity, refill }] }: Policy): Omit<LevelAnswer, "level"> {

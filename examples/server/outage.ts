@@ -25,6 +25,10 @@ export class RemovableMemoryStore implements SyncStore {
     return this.#reached().adjust(...change);
   }
 
+  reset(...of: Parameters<MemoryStore["reset"]>): void {
+    this.#reached().reset(...of);
+  }
+
   #reached(): MemoryStore {
     if (this.isOut) throw new Error(CUT);
     return this.#memory;

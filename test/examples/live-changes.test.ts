@@ -19,6 +19,7 @@ test("another site's page changes nothing, by its Origin or by a name that it po
   for (const fields of strangers) {
     expect(await put(fields)).toBe(403);
     expect(await put(fields, '{"capacity":9,"tokens":9,"everyMs":9}', "/live/sandbox")).toBe(403);
+    expect(await put({ ...fields, authorization: "Bearer alice" }, "", "/live/fresh")).toBe(403);
   }
   expect(await isOut()).toBe(false);
 });
@@ -33,6 +34,15 @@ test("its own page may, by any of its names", async () => {
   for (const name of [host, `localhost:${port}`, `LOCALHOST:${port}`, `[::1]:${port}`]) {
     for (const fields of [{ Host: name }, { Host: name, Origin: `http://${name}` }]) expect([await put(fields), await put(fields, '{"isOut":false}')]).toEqual([200, 200]);
   }
+});
+
+test("its own page fills the bucket of a caller, and of no other", async () => {
+  const levelOf = async (name: string): Promise<unknown> => (await server.ask("GET /live/level?policy=sandbox", { authorization: `Bearer ${name}` })).json["level"];
+  for (const name of ["alice", "bob"]) for (let i = 0; i < 5; i++) await server.ask("GET /sandbox", { authorization: `Bearer ${name}` });
+  expect(await put({ authorization: "Bearer alice" }, "", "/live/fresh")).toBe(200);
+  expect(await levelOf("alice")).toBe(5);
+  expect(await levelOf("bob")).toBeLessThan(5);
+  expect(await put({}, "", "/live/fresh"), "a caller without a name").toBe(400);
 });
 
 test("a closed output does not end the server", async () => {

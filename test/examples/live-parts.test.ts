@@ -1,7 +1,7 @@
 // Parts of the live page that need no browser: the words of the status, the most in one span, and turns.
 import { describe, expect, test } from "vitest";
 import { Levels } from "../../examples/server/page/levels.js";
-import { MostWithin } from "../../examples/server/page/most.js";
+import { MostWithin, Peaks } from "../../examples/server/page/most.js";
 import { oneAtATime } from "../../examples/server/page/one-at-a-time.js";
 import { statusAt } from "../../examples/server/page/status.js";
 
@@ -56,6 +56,16 @@ describe("the most in one span", () => {
     expect(most([])).toBe(0);
     expect(most([0, 9_700, 9_700, 9_800, 10_200, 10_300])).toBe(5);
     expect(most([0, 1, 2, 30_000, 30_001])).toBe(3);
+  });
+
+  test("is counted at once and over a whole window: two bursts around an edge, and a request for each token after them", () => {
+    const peaks = new Peaks(5_000);
+    for (const at of [0, 4_700, 4_700, 4_700, 4_700, 5_150, 5_150, 5_150, 5_150, 5_150]) peaks.add(at);
+    expect([peaks.atOnceMs, peaks.atOnce, peaks.inAll]).toEqual([1_000, 9, 9]);
+    const even = new Peaks(5_000);
+    for (const at of [0, 4_700, 4_700, 4_700, 4_700, 4_700, 5_760, 6_760, 7_760, 8_760]) even.add(at);
+    expect([even.atOnce, even.inAll]).toEqual([5, 9]);
+    expect(new Peaks(2_000).atOnceMs).toBe(500);
   });
 
   test("does not count both of two requests that are a whole span apart", () => {

@@ -1,4 +1,4 @@
-/** The comparison at the end of a window: one burst just before it, and one just after. */
+/** The comparison at the end of a window: one burst just before it, one just after, and then a request for each token. */
 import { secondsUp } from "./status.js";
 import type { WindowBeside } from "./window.js";
 
@@ -7,14 +7,19 @@ interface EdgeParts {
   readonly beside: WindowBeside;
   /** Sends so many requests at once, and resolves when all are answered. */
   readonly send: (count: number) => Promise<void>;
+  /** How long one token takes to come back, in milliseconds. */
+  readonly tokenMs: number;
   /** Called about ten times a second while it waits. */
   readonly tell: (text: string) => void;
   /** Whether caller, policy and numbers are those of the start. */
   readonly isSame: () => boolean;
 }
 
-/** Sends both bursts, and opens a window first if there is no fresh one. Resolves to false when the numbers changed meanwhile. */
-export async function burstAtEdge({ beside, send, tell, isSame }: EdgeParts): Promise<boolean> {
+/** How late after its token a request comes, so that the token is there for sure. */
+const LATE_MS = 60;
+
+/** Sends both bursts and what follows, and opens a window first if there is no fresh one. Resolves to false when the numbers changed meanwhile. */
+export async function burstAtEdge({ beside, send, tokenMs, tell, isSame }: EdgeParts): Promise<boolean> {
   const { limit, windowMs } = beside;
   // Just enough time for the answers of a burst. A short window ends soon after them.
   const [beforeMs, afterMs] = [Math.min(300, windowMs * 0.12), Math.min(300, windowMs * 0.03)];
@@ -25,9 +30,15 @@ export async function burstAtEdge({ beside, send, tell, isSame }: EdgeParts): Pr
   if (!isFresh) await send(1);
   const end = beside.endAt(performance.now()) ?? performance.now();
   if (!(await until(end - beforeMs, "First burst", ", just before the window ends. The second comes just after"))) return false;
+  const emptyAt = performance.now();
   await send(limit);
   if (!(await until(end + afterMs, "Second burst", ", just after the window's end"))) return false;
   await send(limit);
+  for (let at = emptyAt + tokenMs; at < end + windowMs - LATE_MS; at += tokenMs) {
+    if (at < performance.now()) continue;
+    if (!(await until(at + LATE_MS, "Now a request for each token: the next", ""))) return false;
+    await send(1);
+  }
   return true;
 
   async function until(at: number, what: string, then: string): Promise<boolean> {

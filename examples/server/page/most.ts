@@ -21,3 +21,30 @@ export class MostWithin {
     return this.#most;
   }
 }
+
+/** The most requests that were served at once, and within the length of a window. */
+export class Peaks {
+  /** "At once": both bursts around the end of a window are within this time. */
+  readonly atOnceMs: number;
+  readonly #atOnce: MostWithin;
+  readonly #inAll: MostWithin;
+
+  constructor(windowMs: number) {
+    this.atOnceMs = Math.min(1_000, windowMs / 4);
+    [this.#atOnce, this.#inAll] = [new MostWithin(this.atOnceMs), new MostWithin(windowMs)];
+  }
+
+  /** Counts a request that was served at `at`. Instants must not go back. */
+  add(at: number): void {
+    this.#atOnce.add(at);
+    this.#inAll.add(at);
+  }
+
+  get atOnce(): number {
+    return this.#atOnce.most;
+  }
+
+  get inAll(): number {
+    return this.#inAll.most;
+  }
+}

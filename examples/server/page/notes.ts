@@ -5,7 +5,7 @@ import type { Facts } from "../live.js";
 const NOTES = {
   burst: "15 requests at once. The bucket serves what it has tokens for, and refuses the rest.",
   one: "One request takes one token. The answer says how many are left.",
-  edge: "A burst just before a fixed window ends, and one just after. Compare how many are served.",
+  edge: "A burst just before a fixed window ends, one just after, and then a request for each token.",
   runaway: "20 requests a second. The bucket serves its rate, and refuses the rest.",
   foreground: "Six requests at once, as a phone app sends them. Each waits as long as its 429 says.",
   obeying: "A client that waits as long as Retry-After says. Hardly a request is refused.",

@@ -5,7 +5,7 @@ import { Answers } from "./answers.js";
 import { Clients, DEVICES, identityOf, LANES, phoneOf, type Lane, type Mark } from "./clients.js";
 import { burstAtEdge } from "./edge.js";
 import { Levels, type Numbers } from "./levels.js";
-import { MostWithin } from "./most.js";
+import { Peaks } from "./most.js";
 import { Notes } from "./notes.js";
 import { oneAtATime } from "./one-at-a-time.js";
 import { Reports } from "./reports.js";
@@ -13,8 +13,8 @@ import { statusAt } from "./status.js";
 import { WindowBeside } from "./window.js";
 import { inCode, inWords, round } from "./words.js";
 
-/** The sandbox at first: the limit of the picture in the README, five times as slow, so that a wait can be seen. */
-const SANDBOX: Numbers = { capacity: 5, tokens: 5, everyMs: 10_000 };
+/** The sandbox at first: five at once, then one a second, so that a wait can be seen. */
+const SANDBOX: Numbers = { capacity: 5, tokens: 10, everyMs: 10_000 };
 /** A longer window is too long to wait for. */
 const LONGEST_WINDOW_MS = 10_000;
 /** A level that is not there by then will not come. */
@@ -32,7 +32,7 @@ for (const name of [...facts.users, "device phone", ...Object.values(DEVICES)]) 
 for (const { name } of facts.policies) policy.append(new Option(name, name));
 
 const [levels, beside, answers, notes] = [new Levels(), new WindowBeside(), new Answers(), new Notes(facts)];
-let within = new MostWithin(1);
+let peaks = new Peaks(1);
 const marks: ChartMark[] = [];
 let chosen: number | null = null;
 const counts = new Map<Lane, { sent: number; passed: number; limited: number; other: number }>(LANES.map((lane) => [lane, { sent: 0, passed: 0, limited: 0, other: 0 }]));
@@ -51,7 +51,7 @@ function onResponse({ at, lane, status }: Mark, response: Response): void {
   count[status < 300 ? "passed" : status === 429 ? "limited" : "other"]++;
   if (lane === "You") {
     beside.consume(at);
-    if (status < 300) within.add(at);
+    if (status < 300) peaks.add(at);
     void answers.show(response);
   }
   showCounts();
@@ -66,10 +66,10 @@ function showCounts(): void {
     return row;
   });
   byId("counts").replaceChildren(...rows);
-  const { sent, passed, limited } = counts.get("You") as { sent: number; passed: number; limited: number };
+  const { passed, limited } = counts.get("You") as { passed: number; limited: number };
   for (const [id, count] of [["bucket-served", passed], ["bucket-refused", limited], ["window-served", beside.served], ["window-refused", beside.refused]] as const) tell(id, String(count));
-  const most = `Most in any ${round(beside.windowMs / 1_000)} s: ${within.most} and ${beside.most}.`;
-  tell("compare", sent === 0 ? "" : `sluice served ${passed} of ${sent}, the fixed window ${beside.served}. ${most}`);
+  const most = [["at-once", peaks.atOnce], ["in-all", peaks.inAll], ["window-at-once", beside.peaks.atOnce], ["window-in-all", beside.peaks.inAll]] as const;
+  for (const [id, count] of most) tell(id, String(count));
 }
 
 /** Another number after each change of caller, policy or numbers. An answer counts only for the question that was asked. */
@@ -146,16 +146,19 @@ for (const [id, run] of [["one", () => clients.send(1)], ["burst", () => clients
 }
 onClick("reports", () => reports.ask());
 // A button with the focus loses it when it is disabled. With aria-disabled it keeps it.
-onClick("edge", async (button) => {
+async function playEdge(): Promise<void> {
+  const button = byId("edge");
   if (button.getAttribute("aria-disabled") === "true") return;
   button.setAttribute("aria-disabled", "true");
   notes.press("edge");
   if (beside.windowMs > LONGEST_WINDOW_MS) await changeSandbox(SANDBOX);
   const asked = question;
-  const isDone = await burstAtEdge({ beside, send: (count) => clients.send(count), tell: (text) => notes.count(text), isSame: () => asked === question });
+  const tokenMs = numbers().everyMs / numbers().tokens;
+  const isDone = await burstAtEdge({ beside, send: (count) => clients.send(count), tokenMs, tell: (text) => notes.count(text), isSame: () => asked === question });
   button.setAttribute("aria-disabled", "false");
-  notes.tell(isDone ? `Two bursts of ${beside.limit} came around the window's end.` : "The numbers changed while the bursts waited. Press again.");
-});
+  notes.tell(isDone ? `Two bursts of ${beside.limit} came around the window's end, and then a request for each token.` : "The numbers changed while the bursts waited. Press again.");
+}
+onClick("edge", playEdge);
 for (const name of ["runaway", "others", "obeying", "ignoring"] as const) {
   onClick(name, (button) => {
     const isOn = clients.toggle(name);
@@ -192,10 +195,13 @@ function restart(): void {
   question++;
   levels.restart(numbers());
   beside.restart(numbers(), performance.now());
-  within = new MostWithin(beside.windowMs);
+  peaks = new Peaks(beside.windowMs);
   tell("policy-text", inWords(numbers()));
   for (const code of document.querySelectorAll(".policy-code")) code.textContent = inCode(numbers());
-  tell("window-note", `At most ${numbers().capacity} in ${round(beside.windowMs / 1_000)} s, counted anew in each window: around its edge a caller gets up to twice as much.`);
+  const period = `${round(beside.windowMs / 1_000)} s`;
+  tell("at-once-name", `in ${round(peaks.atOnceMs / 1_000)} s`);
+  tell("in-all-name", `in ${period}`);
+  tell("window-note", `${numbers().capacity} in ${period}, counted anew in each window: around its edge up to ${2 * numbers().capacity} at once.`);
   showCounts();
 }
 for (const select of [caller, policy]) {
@@ -234,7 +240,7 @@ for (const id of ["capacity", "refill"]) byId(id).addEventListener("input", () =
 /** Whether the server did it. */
 async function put(path: string, body: object): Promise<boolean> {
   try {
-    return (await fetch(path, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).ok;
+    return (await fetch(path, { method: "PUT", headers: { "Content-Type": "application/json", ...identityOf(caller.value) }, body: JSON.stringify(body) })).ok;
   } catch {
     return false;
   }
@@ -242,10 +248,11 @@ async function put(path: string, body: object): Promise<boolean> {
 
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 byId("outage-button").setAttribute("aria-pressed", String(facts.isOut));
+await put("/live/fresh", {}); // the window beside it begins anew, too
 await changeSandbox(SANDBOX);
 setInterval(() => void readLevel(), 1_000);
 setInterval(draw, isCalm ? 200 : 50);
 setInterval(announce, 1_000);
 draw();
 document.body.dataset["ready"] = "true";
-if (!isCalm) setTimeout(() => void clients.send(15), 600); // the first burst, so that there is something to see
+if (!isCalm) setTimeout(() => void playEdge(), 300); // so that there is a difference to see

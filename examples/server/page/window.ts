@@ -1,7 +1,7 @@
 /** The same requests on a fixed window with the same numbers, counted in the page. */
 import { FixedWindow, type ChartLevel, type ChartMark } from "../../../src/command/chart/index.js";
 import type { Numbers } from "./levels.js";
-import { MostWithin } from "./most.js";
+import { Peaks } from "./most.js";
 
 const KEPT_MS = 30_000;
 
@@ -10,14 +10,15 @@ export class WindowBeside {
   #window = new FixedWindow(1, 1);
   #points: ChartLevel[] = [];
   #marks: ChartMark[] = [];
-  #within = new MostWithin(1);
+  /** The most that were served, at once and within the length of a window, since it began with these numbers. */
+  peaks = new Peaks(1);
   served = 0;
   refused = 0;
 
   /** Begins again with other numbers. The counts stay. */
   restart({ capacity, tokens, everyMs }: Numbers, now: number): void {
     this.#window = new FixedWindow(capacity, (capacity * everyMs) / tokens);
-    this.#within = new MostWithin(this.#window.windowMs);
+    this.peaks = new Peaks(this.#window.windowMs);
     this.#points = [this.#window.levelAt(now)];
     this.#marks = [];
   }
@@ -31,7 +32,7 @@ export class WindowBeside {
     this.#marks.push({ at, lane: 0, outcome: isServed ? "served" : "refused" });
     if (isServed) {
       this.served++;
-      this.#within.add(at);
+      this.peaks.add(at);
     } else this.refused++;
     while (this.#marks.length > 0 && (this.#marks[0] as ChartMark).at < at - KEPT_MS) this.#marks.shift();
   }
@@ -56,11 +57,6 @@ export class WindowBeside {
   /** What the window had left after the last request. */
   get left(): number {
     return this.#points.at(-1)?.tokens ?? 0;
-  }
-
-  /** The most requests that were served within the length of one window, since it began with these numbers. */
-  get most(): number {
-    return this.#within.most;
   }
 
   /** The instant at which the current window ends, or null when there is none. */
