@@ -9,22 +9,12 @@ interface Plot {
   readonly of: string;
   readonly title: string;
   readonly y: string;
-  /** The x axis: a factor of ten between marks, equal steps, or one group of bars for each name. */
-  readonly x: "tenfold" | "even" | readonly string[];
+  /** The x axis: a factor of ten between marks, or equal steps. */
+  readonly x: "tenfold" | "even";
   readonly below: string;
 }
 
 const PLOTS: readonly Plot[] = [
-  { section: "memory", of: "keys", title: "One decision in memory, as callers grow", y: "ns", x: "tenfold", below: "callers" },
-  { section: "memory", of: "limits", title: "One decision in memory, as the limits of a policy grow", y: "ns", x: "even", below: "limits, 100 000 callers" },
-  {
-    section: "http",
-    of: "http",
-    title: "Processor time of a request, beside the framework without a limiter",
-    y: "times",
-    x: ["Node http", "Express 5", "Fastify 5", "Hono on Node"],
-    below: "the line at 1 is the framework without a limiter",
-  },
   { section: "redis", of: "redis-callers-ioredis", title: "Decisions over Redis with ioredis, as callers grow", y: "k/s", x: "tenfold", below: "callers of one process, 20 000 keys" },
   { section: "redis", of: "redis-callers-node-redis", title: "Decisions over Redis with node-redis, as callers grow", y: "k/s", x: "tenfold", below: "callers of one process, 20 000 keys" },
   { section: "redis", of: "redis-processes", title: "Decisions over one Redis, as processes grow", y: "k/s", x: "even", below: "processes of 128 callers each" },
@@ -42,8 +32,6 @@ const STYLE = `<style>
   .line { fill: none; stroke-width: 2 }
   .range { stroke-width: 1 }
   .c0 { stroke: #0969da } .c1 { stroke: #9a6700 } .c2 { stroke: #1a7f37 } .c3 { stroke: #cf222e } .c4 { stroke: #8250df } .c5 { stroke: #57606a } .c6 { stroke: #bf3989 }
-  rect.bar { fill-opacity: .25 }
-  .bar.c0 { fill: #0969da } .bar.c1 { fill: #9a6700 } .bar.c2 { fill: #1a7f37 } .bar.c3 { fill: #cf222e } .bar.c4 { fill: #8250df } .bar.c5 { fill: #57606a } .bar.c6 { fill: #bf3989 }
   @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .page { fill: #0d1117 } .grid { stroke: #3d444d } }
 </style>`;
 
@@ -70,18 +58,15 @@ function draw({ title, y: unit, x: axis, below }: Plot, lines: readonly Series[]
 
   const parts = up.map((mark) => `<path class="grid" d="M${BOX.left} ${y(mark)}H${BOX.right}"/><text class="small" x="${BOX.left - 8}" y="${y(mark) + 4}" text-anchor="end">${thousands(mark)}</text>`);
   parts.push(`<text class="small" x="${BOX.left - 8}" y="${BOX.top - 12}" text-anchor="end">${unit}</text>`);
-  if (Array.isArray(axis)) parts.push(...bars(axis as readonly string[], lines, y));
-  else {
-    parts.push(...lines.flatMap((line, i) => path(line, i, x, y)));
-    const ticks = axis === "tenfold" ? [...new Set(all.map((point) => point.x))] : marks(most).filter((mark) => mark >= least && mark <= most);
-    parts.push(...ticks.map((tick) => `<text class="small" x="${x(tick)}" y="${BOX.bottom + 18}" text-anchor="middle">${thousands(tick)}</text>`));
-  }
+  parts.push(...lines.flatMap((line, i) => path(line, i, x, y)));
+  const ticks = axis === "tenfold" ? [...new Set(all.map((point) => point.x))] : marks(most).filter((mark) => mark >= least && mark <= most);
+  parts.push(...ticks.map((tick) => `<text class="small" x="${x(tick)}" y="${BOX.bottom + 18}" text-anchor="middle">${thousands(tick)}</text>`));
   parts.push(`<text class="small" x="${(BOX.left + BOX.right) / 2}" y="${BOX.bottom + 36}" text-anchor="middle">${below}</text>`);
   parts.push(...legend(lines.map(({ name }) => name)));
 
   const versions = Object.entries(results.versions).slice(0, 1).map((pair) => pair.join(" "));
   const how = `${results.quick ? ", a quick run" : ""}${isBusy(results.load) ? `, on a machine busy with other work (load ${results.load.toFixed(1)})` : ""}`;
-  const about = lines.map(({ name, points }) => `${name}: ${points.map((point) => `${Array.isArray(axis) ? axis[point.x] : round(point.x)} ${Number(point.y.toPrecision(3))}`).join(", ")}`).join("; ");
+  const about = lines.map(({ name, points }) => `${name}: ${points.map((point) => `${round(point.x)} ${Number(point.y.toPrecision(3))}`).join(", ")}`).join("; ");
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${BOX.width} ${BOX.height}" role="img" aria-labelledby="title about">
 <title id="title">${title}</title>
 <desc id="about">${about}</desc>
@@ -100,25 +85,6 @@ function path({ points }: Series, i: number, x: (value: number) => number, y: (v
   const line = `<path class="line c${i}" d="${points.map((point, n) => `${n === 0 ? "M" : "L"}${x(point.x)} ${y(point.y)}`).join("")}"/>`;
   const ranges = points.flatMap((point) => (point.low === undefined || point.high === undefined ? [] : [`<path class="range c${i}" d="M${x(point.x)} ${y(point.low)}V${y(point.high)}"/>`]));
   return [line, ...ranges];
-}
-
-/** A group of bars for each name, with a bar for each series and the range of its rounds. */
-function bars(names: readonly string[], lines: readonly Series[], y: (value: number) => number): string[] {
-  const group = (BOX.right - BOX.left) / names.length;
-  const width = round((group - 24) / lines.length);
-  return [
-    ...names.map((name, n) => `<text class="small" x="${round(BOX.left + (n + 0.5) * group)}" y="${BOX.bottom + 18}" text-anchor="middle">${name}</text>`),
-    ...lines.flatMap(({ points }, i) =>
-      points.flatMap(({ x: n, y: value, low = value, high = value }) => {
-        const from = round(BOX.left + n * group + 12 + i * width);
-        return [
-          `<rect class="bar c${i}" x="${from}" y="${y(value)}" width="${round(width - 2)}" height="${round(BOX.bottom - y(value))}"/>`,
-          `<path class="range c${i}" d="M${round(from + width / 2 - 1)} ${y(low)}V${y(high)}"/>`,
-        ];
-      }),
-    ),
-    `<path class="grid" d="M${BOX.left} ${y(1)}H${BOX.right}" stroke-dasharray="4 3"/>`,
-  ];
 }
 
 /** The names of the lines, in rows of four. */

@@ -1,40 +1,50 @@
 /**
- * The last step of `npm run report --prefix bench`: writes the figures of bench/results/*.json into
- * docs/performance.md, between the marks `<!-- figures of memory -->` and `<!-- end of figures -->`. A test compares
- * the two, so no figure is typed by hand.
+ * The last step of `npm run report --prefix bench`: writes the tables of each bench/results/*.json into a page beside it,
+ * and one row for each section into docs/performance.md, between its marks. A test compares them, so no figure is typed
+ * by hand.
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { summaryRows } from "./summary.js";
 import { isBusy, type Goal, type Results, type Table } from "./results.js";
+import { summaryRows } from "./summary.js";
 
 const PAGE = new URL("../docs/performance.md", import.meta.url);
-const FIGURES = /(<!-- figures of (\w+) -->\n).*?(<!-- end of figures -->)/gs;
+const RESULTS = new URL("results/", import.meta.url);
+const IMAGES = new URL("../docs/images/", import.meta.url);
+const FIGURES = /(<!-- figures of summary -->\n).*?(<!-- end of figures -->)/s;
 
-/** The page with the figures of all sections that were measured. */
-export function withFigures(page: string): string {
-  return page.replaceAll(FIGURES, (_all, start: string, section: string, end: string) => `${start}\n${figuresOf(section)}\n${end}`);
+/** The sections that were measured. */
+export function sections(): readonly string[] {
+  return readdirSync(RESULTS).flatMap((file) => /^(\w+)\.json$/.exec(file)?.[1] ?? []);
 }
 
-function figuresOf(section: string): string {
-  if (section === "summary") return `${rowsOf(summaryRows(resultsOf))}\n`;
-  const results = resultsOf(section);
-  if (results === null) return "Not measured yet.\n";
-  const tables = Object.entries(results.tables).map(([title, table]) => `${title}:\n\n${tableOf(table)}`);
-  const details = `<details><summary>Every table of this run</summary>\n\n${tables.join("\n\n")}\n\n</details>\n`;
-  return [about(results), ...(results.goals.length > 0 ? [goalsOf(results.goals)] : []), details].join("\n\n");
+/** The page of the last run of a section, with all its tables. */
+export function pageOf(section: string): string {
+  const results = resultsOf(section) as Results;
+  const tables = Object.entries(results.tables).map(([title, table]) => `## ${title}\n\n${tableOf(table)}`);
+  const plots = Object.keys(results.series)
+    .filter((name) => existsSync(new URL(`bench-${name}.svg`, IMAGES)))
+    .map((name) => `![The figures of ${name}](../../docs/images/bench-${name}.svg)`);
+  const goals = results.goals.length > 0 ? [`## Goals\n\n${goalsOf(results.goals)}`] : [];
+  return `${[`# Results: ${section}`, `Made by \`npm run report --prefix bench\`. [What the figures mean](../../docs/performance.md).`, about(results), ...goals, ...plots, ...tables].join("\n\n")}\n`;
+}
+
+/** docs/performance.md with the row of each section. */
+export function withSummary(page: string): string {
+  return page.replace(FIGURES, (_all, start: string, end: string) => `${start}\n${rowsOf(summaryRows(resultsOf))}\n\n${end}`);
 }
 
 function resultsOf(section: string): Results | null {
-  const source = new URL(`results/${section}.json`, import.meta.url);
+  const source = new URL(`${section}.json`, RESULTS);
   return existsSync(source) ? (JSON.parse(readFileSync(source, "utf8")) as Results) : null;
 }
 
-function about({ machine, day, load, versions, goals }: Results): string {
+function about({ machine, day, load, versions, goals, quick }: Results): string {
   const met = goals.filter(({ verdict }) => verdict === "met").length;
   const busy = isBusy(load) ? ", so it was busy with other work" : "";
   const tools = Object.entries(versions).map((pair) => pair.join(" ")).join(", ");
-  return `${met} of ${goals.length} goals met. ${machine}; load ${load.toFixed(1)} before the run began${busy}; ${day}. ${tools}.`;
+  const reached = goals.length > 0 ? `${met} of ${goals.length} goals met. ` : "";
+  return `${reached}${quick ? "A short run. " : ""}${machine}; load ${load.toFixed(1)} before the run began${busy}; ${day}. ${tools}.`;
 }
 
 function goalsOf(goals: readonly Goal[]): string {
@@ -53,4 +63,7 @@ function rowsOf([head = [], ...rows]: readonly string[][]): string {
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) writeFileSync(PAGE, withFigures(readFileSync(PAGE, "utf8")));
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  for (const section of sections()) writeFileSync(new URL(`${section}.md`, RESULTS), pageOf(section));
+  writeFileSync(PAGE, withSummary(readFileSync(PAGE, "utf8")));
+}

@@ -13,7 +13,7 @@ export interface Series {
   readonly points: ReadonlyArray<{ readonly x: number; readonly y: number; readonly low?: number; readonly high?: number }>;
 }
 
-/** The JSON that a section writes as `<section>.json` into {@link folderOf}. */
+/** The JSON that a section writes as `<section>.json` into {@link folderOf}: one line for a run. */
 export interface Results {
   readonly section: string;
   readonly quick: boolean;
@@ -93,7 +93,7 @@ export function finish(section: string, packages: readonly string[], more: Reado
   const results: Results = { section, quick: rough, day: new Date().toISOString().slice(0, 10), machine, load, versions, tables, goals, series };
   const folder = folderOf(rough);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(new URL(`${section}.json`, folder), `${JSON.stringify(results, null, 1)}\n`);
+  writeFileSync(new URL(`${section}.json`, folder), `${JSON.stringify(results)}\n`);
 }
 
 /** Whether other programs used the processors in the minute before. `all.mjs` waits until they do not. */

@@ -13,14 +13,14 @@ const FLEXIBLE = "rate-limiter-flexible";
 
 const ROWS: readonly Row[] = [
   {
-    section: "memory",
-    area: "[One decision in memory](#memory)",
-    says: `{1 key: ${FLEXIBLE}, times sluice} times as fast as ${FLEXIBLE} for one caller, {100 000 keys: ${FLEXIBLE}, times sluice} times at 100 000 callers. A caller takes {bytes a key} bytes.`,
+    section: "decision",
+    area: "[One decision in memory](#one-decision-in-memory)",
+    says: `Beside reading and writing a bare Map it takes {1 key of 37 characters: one limit, beside a bare Map} times as long for 1 caller, {1 000 keys of 37 characters: one limit, beside a bare Map} for 1,000 and {100 000 keys of 37 characters: one limit, beside a bare Map} for 100,000. A caller takes {bytes a key} bytes.`,
   },
   {
-    section: "http",
-    area: "[A request over HTTP](#http)",
-    says: "With the same three fields sluice adds {Express 5: 200, what three fields add, beside express-rate-limit} of what the peer adds on Express, {Node http: 200, what three fields add, beside rate-limiter-flexible} on Node, {Fastify 5: 200, what three fields add, beside @fastify/rate-limit} on Fastify and {Hono on Node: 200, what three fields add, beside hono-rate-limiter} on Hono.",
+    section: "gate",
+    area: "[A request](#a-request)",
+    says: "With three fields sluice adds {Express 5: what three fields add, beside express-rate-limit} of what the peer adds on Express, {Node http: what three fields add, beside rate-limiter-flexible} on Node, {Fastify 5: what three fields add, beside @fastify/rate-limit} on Fastify and {Hono on Node: what three fields add, beside hono-rate-limiter} on Hono.",
   },
   {
     section: "redis",
@@ -39,7 +39,7 @@ const ROWS: readonly Row[] = [
   },
   {
     section: "lease",
-    area: "[Leases](#leases)",
+    area: "[Leases](stores/lease.md)",
     says: `512 callers on 20 hot keys get {ioredis, 512 callers, 20 keys, leased: decisions/s} times the decisions of ${FLEXIBLE} on ioredis, and {node-redis, 512 callers, 20 keys, leased: decisions/s} times on node-redis.`,
   },
   {
@@ -49,12 +49,12 @@ const ROWS: readonly Row[] = [
   },
   {
     section: "simulate",
-    area: "[A log replayed](#simulate)",
+    area: "[A log replayed](#the-rest)",
     says: "`simulate` reads a million lines in {simulate one policy: times a bare line reader} times the time of a bare line reader. `--recommend` takes {simulate --recommend: seconds} s.",
   },
   {
     section: "size",
-    area: "[Size](#size-and-start-up)",
+    area: "[Size](#the-rest)",
     says: "Minified and gzipped, `createLimiter` takes {sluice, createLimiter: bytes} bytes and the Express adapter {sluice/express, rateLimit: bytes}.",
   },
 ];
@@ -68,9 +68,9 @@ export function summaryRows(find: (section: string) => Results | null): readonly
     const results = find(section);
     if (results === null) return [];
     const met = results.goals.filter(({ verdict }) => verdict === "met").length;
-    return [[area, `${met} of ${results.goals.length}`, says.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => measuredOf(results, name))]];
+    return [[area, `${met} of ${results.goals.length}`, `[tables](../bench/results/${section}.md)`, says.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => measuredOf(results, name))]];
   });
-  return [["", "goals met", "in one sentence"], ...rows];
+  return [["", "goals met", "all figures", "in one sentence"], ...rows];
 }
 
 function measuredOf({ section, goals }: Results, name: string): string {
