@@ -33,7 +33,7 @@ interface Framework {
 
 const FRAMEWORKS: readonly Framework[] = [
   { name: "node", title: "Node http", peer: "rate-limiter-flexible", block: 2_000, three: 0.95, refusal: 1.05, byHand: 1.5 },
-  { name: "express", title: "Express 5", peer: "express-rate-limit", block: 500, three: 0.8, refusal: 1 },
+  { name: "express", title: "Express 5", peer: "express-rate-limit", block: 300, three: 0.8, refusal: 1 },
   { name: "fastify", title: "Fastify 5", peer: "@fastify/rate-limit", block: 2_000, three: 0.95, refusal: 1, byHand: 1.5 },
   { name: "hono", title: "Hono on Node", peer: "hono-rate-limiter", block: 2_000, three: 0.9, refusal: 1 },
 ];
@@ -67,7 +67,7 @@ finish("gate", ["express", "fastify", "hono", "@hono/node-server", ...FRAMEWORKS
 
 async function measure(framework: Framework): Promise<void> {
   const { name, title, peer, block } = framework;
-  const blocks = { block, warmUp: block * 6 };
+  const blocks = { block, warmUp: Math.max(6_000, 6 * block) };
   const { ns, ready } = await alternate<Ready>(title, "gate-worker.mjs", sidesOf(name), blocks);
   const of = (side: string): readonly number[] => ns.get(side) ?? [];
   const adds = (side: string): readonly number[] => added(of(side), of(BARE));
