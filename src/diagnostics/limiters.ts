@@ -1,7 +1,7 @@
 import { monotonicClock } from "../core/clock.js";
-import { samePolicy, type Policy } from "../core/policy.js";
+import type { Policy } from "../core/policy.js";
 import type { Store } from "../port/store.js";
-import { builtin, processWide, withProcess } from "../platform.js";
+import { builtin, withProcess } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 import { noteName } from "./moving/policy-name.js";
 import { checkPolicyName } from "./policy-names.js";
@@ -15,11 +15,10 @@ const MINUTE_MS = 60_000;
 const MOST_POLICIES = 1_000;
 
 /**
- * Throws for a policy that disagrees with another limiter on the store. Warns about a limiter for each request, a store
- * with 1,000 policy names, and local memory in a cluster or where nothing is shared.
+ * Warns about a limiter for each request, a store with 1,000 policy names, and local memory in a cluster or where
+ * nothing is shared.
  */
 export function checkLimiter(policy: Policy, store: Store): void {
-  checkClaim(store, policy);
   noteName(policy.name);
   // Tests make hundreds of limiters, with clocks of their own.
   const isOwn = store.clock === "server" || store.clock === monotonicClock;
@@ -70,24 +69,6 @@ function isClusterWorker(): boolean {
   // Only a process with a channel to its parent can be a worker. Other processes should not load the module.
   if (withProcess(({ send }) => send) === undefined || isQuiet("SLUICE_MEMORY_IN_CLUSTER")) return false;
   return builtin<{ readonly isWorker: boolean }>("node:cluster")?.isWorker === true;
-}
-
-// Beyond 1,000 names the oldest is forgotten. A warning has been given by then.
-const MOST_CLAIMS = 1_000;
-
-/** Throws for two policies of one name with different numbers on one store. */
-function checkClaim(store: Store, policy: Policy): void {
-  const claims = processWide("claims", () => new WeakMap<Store, Map<string, Policy>>());
-  const byName = claims.get(store) ?? new Map<string, Policy>();
-  const other = byName.get(policy.name);
-  if (other !== undefined && !samePolicy(other, policy)) {
-    throw new RangeError(
-      `Expected policy "${policy.name}" to have the same numbers in every limiter on one store, got others: give it another name`,
-    );
-  }
-  byName.set(policy.name, policy);
-  if (byName.size > MOST_CLAIMS) byName.delete(byName.keys().next().value as string);
-  claims.set(store, byName);
 }
 
 /** Platforms that start as many instances as they need, and the variables by which each is known. */

@@ -3,11 +3,13 @@ import { ownMembers } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
-import { definePolicy, type Policy } from "../core/policy.js";
+import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
+import { processWide } from "../platform.js";
 import { markNew } from "../port/charged.js";
 import type { GuardedStore, GuardSetup, Store, SyncStore } from "../port/store.js";
 import { datedWorkOf } from "../port/dated.js";
 import { MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
+import { DOCS } from "../warnings/warnings.js";
 import { checkPolicyIn, costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
 import {
   attachInternals, plainInternalsOf, type Act, type GateLimiter, type Internals, type PlainInternals, type VerbName,
@@ -51,6 +53,7 @@ export function createGateLimiter<S extends Store>(options: LimiterOptions<S>): 
   const store: Store = own.store === undefined ? defaultStore(datedWorkOf(policy)?.storeOptions(policy)) : own.store;
   if (limiterChecks) limiterChecks.checkStore(store);
   const observer = own.observe ?? null;
+  checkClaim(store, policy);
   if (limiterChecks) limiterChecks.checkLimiter(policy, store);
   datedWorkOf(policy)?.checkStore(store, policy);
   const setup: GuardSetup = {
@@ -77,6 +80,24 @@ export function createGateLimiter<S extends Store>(options: LimiterOptions<S>): 
   limiter.parts = Object.freeze([limiter]);
   attachInternals(limiter, { ...base, settle: createSettle(base) });
   return limiter;
+}
+
+// Beyond 1,000 names the oldest is forgotten. A warning has been given by then.
+const MOST_CLAIMS = 1_000;
+
+/** Throws for two policies of one name with different numbers on one store. */
+function checkClaim(store: Store, policy: Policy): void {
+  const claims = processWide("claims", () => new WeakMap<Store, Map<string, Policy>>());
+  const byName = claims.get(store) ?? new Map<string, Policy>();
+  const other = byName.get(policy.name);
+  if (other !== undefined && !samePolicy(other, policy)) {
+    throw new RangeError(
+      `Expected policy "${policy.name}" to have the same numbers in every limiter on one store, got others: give it another ` +
+      `name. To leave room for some calls, write one limiter and a \`policy\` for each call, see ${DOCS}/guides/priority.md`,
+    );
+  }
+  claims.set(store, byName.set(policy.name, policy));
+  if (byName.size > MOST_CLAIMS) byName.delete(byName.keys().next().value as string);
 }
 
 /** The store of a limiter without the option `store`. */

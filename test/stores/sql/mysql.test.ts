@@ -1,10 +1,11 @@
 import mysql, { type Pool, type RowDataPacket } from "mysql2/promise";
 import { definePolicy, perHour } from "sluice";
-import { storeSuite } from "sluice/testing";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { ManualClock, storeSuite } from "sluice/testing";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createTable, mysqlStore } from "../../../examples/custom-store/mysql-store.js";
 import { countGrants } from "./count.js";
 import { describeWith, mysqlUrl } from "../../helpers/services.js";
+import { testPriority } from "../../limiter/priority.js";
 
 const policy = definePolicy({ name: "lost", capacity: 3, refill: perHour(1) });
 
@@ -34,6 +35,11 @@ describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
       return { store: mysqlStore(unreachable ? nowhere : pool, { table: own, ...(clock && { clock }), timeoutMs, breaker, sharedBy }), storedBytes };
     },
     lacks: { close: "the pool is the caller's", bound: "rows are swept an hour after they are full" },
+  });
+
+  describe("two policies of one name", () => {
+    const clock = new ManualClock(Date.now());
+    testPriority(() => mysqlStore(pool, { table, clock: clock.now, timeoutMs: Infinity }), (ms) => void clock.advance(ms));
   });
 
   test("L1 · four processes share one table: not one token too many, not one lost", async () => {
