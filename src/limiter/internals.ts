@@ -5,7 +5,7 @@ import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { GuardedStore, MaybePromise, Store } from "../port/store.js";
 import type { Charges, LimiterCharge, TakenCharge } from "./charge.js";
-import type { Observer } from "./events.js";
+import type { Observer } from "./observer.js";
 import type { PlainLimiter } from "./limiter.js";
 
 /** The verbs of a limiter but `consume`, and `refund`, which is a `settle`. */

@@ -4,7 +4,7 @@ import type { OnStoreError } from "../port/guard-options.js";
 import type { PolicyOptions } from "../core/policy.js";
 import type { Store } from "../port/store.js";
 import type { MemoryStore } from "../stores/memory/memory.js";
-import type { Observer } from "./events.js";
+import type { Observer } from "./observer.js";
 
 /** The options of {@link createLimiter}. */
 export interface LimiterOptions<S extends Store = MemoryStore> {

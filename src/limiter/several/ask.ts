@@ -3,7 +3,7 @@ import type { Decision } from "../../core/decision.js";
 import { chargedBy, markCharged } from "../../port/charged.js";
 import type { Charges, CombinedCharge, LimiterCharge } from "../charge.js";
 import { plainInternalsOf, type Internals } from "../internals.js";
-import type { Observer } from "../events.js";
+import type { Observer } from "../observer.js";
 import { giveBack } from "../parts.js";
 import { startAll, thenOne } from "../now-or-later.js";
 import { byBucket, chargeAll, decisionsOfParts } from "./charge-all.js";
