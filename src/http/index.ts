@@ -7,7 +7,7 @@ export { type AnyKey, type CombinedKey, type MaybeKey, type MaybeKeyList, type M
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "./response/decisions.js";
 export { createGate, type Gate } from "./gate.js";
 export { type FieldList, type HeaderFamily } from "./headers/field.js";
-export { type ClockedStyle, type StyleClock } from "./headers/clocked-style.js";
+export { type ClockedStyle, type StyleClock } from "./headers/other-styles.js";
 export {
   draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type Draft11Options, type ResetFormat,
   type VendorHeaders,

@@ -2,8 +2,9 @@ import { checkOptions, expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { LAST_DATE_MS, toHttpDate } from "../retry-after/retry-after.js";
 import type { Key } from "../../core/key.js";
-import { checkedClock, clockedStyle, type ClockedStyle } from "./clocked-style.js";
-import { headerFamily, policyValue, TOKEN, type Field, type FieldFacts, type FieldValue, type HeaderFamily } from "./field.js";
+import {
+  headerFamily, policyValue, TOKEN, BRAND, type Field, type FieldFacts, type FieldValue, type HeaderFamily,
+} from "./field.js";
 import { partitionsOf } from "./partition.js";
 import { draft11Fields, triple } from "./writer.js";
 
@@ -186,4 +187,35 @@ const RESET: Readonly<Record<ResetFormat, (facts: FieldFacts, now: () => number)
 
 function epochSeconds(now: () => number, resetMs: number): string {
   return String(Math.ceil((now() + resetMs) / 1_000));
+}
+
+/** The clock of a style that sends an instant. */
+export interface StyleClock {
+  /** Returns milliseconds since 1970. Default `Date.now`. */
+  readonly clock?: (() => number) | undefined;
+}
+
+/** A style that sends an instant. Use it as it is, or call it to get one with another clock. */
+export interface ClockedStyle extends HeaderFamily {
+  (options?: StyleClock): HeaderFamily;
+}
+
+/** Makes a style that is a value and a function. `make` gets the clock. */
+export function clockedStyle(make: (now: () => number) => HeaderFamily): ClockedStyle {
+  const style = (options: StyleClock = {}): HeaderFamily =>
+    make(checkedClock(checkOptions(options, ["clock"]).clock ?? Date.now));
+  // Date.now is read at each call, so that a test can replace it.
+  return Object.assign(style, { [BRAND]: true }, make(checkedClock(() => Date.now()))) as ClockedStyle;
+}
+
+/** Returns the clock, which then throws a RangeError for a reading that is not finite. */
+export function checkedClock(clock: () => number): () => number {
+  if (typeof clock !== "function") {
+    throw new TypeError(expected("clock", "a function that returns milliseconds since 1970", clock));
+  }
+  return () => {
+    const now = clock();
+    if (!Number.isFinite(now)) throw new RangeError(expected("clock()", "a finite number of milliseconds", now));
+    return now;
+  };
 }
