@@ -7,7 +7,7 @@ import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { misplaced } from "../http/misplaced.js";
 import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
-import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
+import { withDefaults, type OverDefaults } from "../http/options/route-options.js";
 import { applyToNode, nodeReader, refuseOnNode } from "./node/response.js";
 import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/response/verdict.js";

@@ -7,7 +7,7 @@ import type { AnyKey } from "../http/caller.js";
 import { addDefaults, overlayOptions } from "../http/options/route-options.js";
 import { misplaced } from "../http/misplaced.js";
 import { hasReleased, watchHandler } from "../http/response/decisions.js";
-import type { OverDefaults } from "../http/options/with-defaults.js";
+import type { OverDefaults } from "../http/options/route-options.js";
 import { decideInHook } from "./fastify/decide-in-hook.js";
 import { createLaterHooks } from "./fastify/later-hooks.js";
 import {

@@ -9,7 +9,7 @@ import { isPromise } from "../http/user-functions.js";
 import { misplaced } from "../http/misplaced.js";
 import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { watchesClient } from "../http/options/watches-client.js";
-import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
+import { withDefaults, type OverDefaults } from "../http/options/route-options.js";
 import { recordOf } from "../http/response/field-record.js";
 import { bindingsOf, endWithBindings } from "./node/bindings.js";
 import { onClose } from "./node/disconnect.js";

@@ -8,7 +8,7 @@ import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { misplaced } from "../http/misplaced.js";
 import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
-import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
+import { withDefaults, type OverDefaults } from "../http/options/route-options.js";
 import { errorRefusal } from "../http/response/refusal.js";
 import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./node/response.js";
 import { asError, runAside } from "../http/user-functions.js";

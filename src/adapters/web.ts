@@ -8,7 +8,7 @@ import { isPromise } from "../http/user-functions.js";
 import { misplaced } from "../http/misplaced.js";
 import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { watchesClient } from "../http/options/watches-client.js";
-import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
+import { withDefaults, type OverDefaults } from "../http/options/route-options.js";
 import type { Pass, Refuse, Verdict } from "../http/response/verdict.js";
 import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
 import { endNow, endOnAbort, endWithBody } from "./web/work.js";

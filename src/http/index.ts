@@ -18,7 +18,7 @@ export {
   type LimiterGateOptions, type NoOptions, type OwnLimiter, type PolicyGateOptions, type RespondOption, type SharedOptions,
   type WebAnswer,
 } from "./options/options.js";
-export { type OptionalWith, type OverDefaults } from "./options/with-defaults.js";
+export { type OptionalWith, type OverDefaults } from "./options/route-options.js";
 export { type RequestReader } from "./reader.js";
 export { type Refusal, type UnidentifiedRefusal } from "./response/own-answer.js";
 export { type Problem } from "./response/problem.js";
