@@ -213,10 +213,10 @@ function takeParts<Request>(
       return charges.length === 0 ? SKIP : { limiter, key, policy, decision, parts: charges };
     });
 
-  function prepare({ key, policy, shadow }: LimiterCharge): Pick<GateCharge, "partition"> {
+  function prepare({ limiter: part, key, policy, shadow }: LimiterCharge): Omit<GateCharge, "decision"> {
     check(policy);
     // In shadow mode no field is sent.
-    return { partition: partitionOf === null || shadow ? undefined : partitionOf(key) };
+    return { limiter: part, key, policy, partition: partitionOf === null || shadow ? undefined : partitionOf(key) };
   }
 }
 

@@ -29,8 +29,8 @@ export interface BucketCharge extends LimiterCharge {
   readonly own: readonly LimiterCharge[];
 }
 
-/** A charge that was decided, for a gate. */
-export interface TakenCharge extends LimiterCharge {
+/** What a gate is told of a charge that was decided. */
+export interface TakenCharge extends Pick<LimiterCharge, "shadow"> {
   readonly decision: Decision;
   /** Whether it binds: of all parts, and of those under its policy's name. */
   readonly binds: boolean;
@@ -41,7 +41,8 @@ export interface TakenCharge extends LimiterCharge {
 export interface CombinedCharge {
   /** The combination that made it. */
   readonly by: object;
-  readonly charges: ReadonlyArray<BucketCharge & { readonly decision: Decision }>;
+  readonly charges: readonly BucketCharge[];
+  readonly decisions: ReadonlyArray<Decision | null>;
 }
 
 /**

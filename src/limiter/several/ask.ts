@@ -17,9 +17,8 @@ export function createAsk(self: () => Internals): Pick<Internals, "ask" | "tell"
       const buckets = byBucket(charges);
       return thenOne(chargeAll(buckets), (decisions) => {
         const decision = self().decisionOf(decisionsOfParts(charges.length, buckets, decisions), charges);
-        if (!decision.allowed) return decision;
-        const made = buckets.map((bucket, i) => ({ ...bucket, decision: decisions[i] as Decision }));
-        return markCharged(decision, { by: self(), charges: made } satisfies CombinedCharge);
+        const made: CombinedCharge = { by: self(), charges: buckets, decisions };
+        return decision.allowed ? markCharged(decision, made) : decision;
       });
     },
     tell(charges, decision, durationMs) {
@@ -28,9 +27,9 @@ export function createAsk(self: () => Internals): Pick<Internals, "ask" | "tell"
       tellObservers(charges, parts, durationMs);
     },
     giveBack(_charges, decision) {
-      const { charges } = chargedBy(decision) as CombinedCharge;
+      const { charges, decisions } = chargedBy(decision) as CombinedCharge;
       markCharged(decision, null);
-      const returns = charges.map((charge) => () => giveBack(charge, charge.decision));
+      const returns = charges.map((charge, i) => () => giveBack(charge, decisions[i] as Decision));
       return startAll<void, void>(returns, () => undefined);
     },
   };

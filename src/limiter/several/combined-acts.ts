@@ -41,7 +41,7 @@ export function combinedActs(
         if (made.parts.some((part, i) => own[part]?.encoded !== made.own[i]?.encoded)) throw otherKey(keys);
       }
       if (limiterChecks) limiterChecks.checkNumbers("actual", members, by.charges, actuals);
-      const settlements = by.charges.map((made) => settlementOf(made, made.decision, actuals));
+      const settlements = by.charges.map((made, i) => settlementOf(made, by.decisions[i] as Decision, actuals));
       // Each part remembers by itself that it was settled. A part whose store was not asked can be settled again.
       return () => startAll(settlements, (done) => done.some(Boolean));
     },

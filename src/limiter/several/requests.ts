@@ -36,11 +36,12 @@ export function createRequests(
         const decisions = limiter.partsOf(decision);
         const binding = bindingPart(decisions, charges);
         const taken = decisions.flatMap((part, i) => {
-          const [charge, own] = [charges[i], prepared[i]];
+          const charge = charges[i];
+          const own = prepared[i];
           if (part === null || !charge || !own) return [];
           const ofName = decisions.map((each, j) => (charges[j]?.policy.name === charge.policy.name ? each : null));
           const bindsItsName = i === bindingPart(ofName, charges);
-          return [{ ...charge, ...own, decision: part, binds: i === binding, bindsItsName }];
+          return [{ ...own, decision: part, binds: i === binding, bindsItsName, shadow: charge.shadow }];
         });
         return { decision, charges: taken };
       });

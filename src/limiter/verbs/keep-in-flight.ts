@@ -21,12 +21,14 @@ interface Holder {
 export function keepInFlight(
   limiter: Holder, key: unknown, decision: Decision, policy: unknown, life?: HeldWork["life"],
 ): boolean {
-  const charges = (chargedBy(decision) as Partial<CombinedCharge> | null)?.charges;
+  const { charges, decisions } = (chargedBy(decision) ?? {}) as Partial<CombinedCharge>;
   if (charges === undefined) {
     const [part] = limiter.parts as readonly [PlainLimiter];
     return keepOne(part, (policy ?? part.policy) as Policy, key as Key, decision, life);
   }
-  return charges.map((made) => keepOne(made.limiter, made.policy, made.key, made.decision, life)).some(Boolean);
+  return charges
+    .map((made, i) => keepOne(made.limiter, made.policy, made.key, decisions?.[i] ?? decision, life))
+    .some(Boolean);
 }
 
 function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Decision, life: HeldWork["life"]): boolean {
