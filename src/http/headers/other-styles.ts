@@ -201,7 +201,7 @@ export interface ClockedStyle extends HeaderFamily {
 }
 
 /** Makes a style that is a value and a function. `make` gets the clock. */
-export function clockedStyle(make: (now: () => number) => HeaderFamily): ClockedStyle {
+function clockedStyle(make: (now: () => number) => HeaderFamily): ClockedStyle {
   const style = (options: StyleClock = {}): HeaderFamily =>
     make(checkedClock(checkOptions(options, ["clock"]).clock ?? Date.now));
   // Date.now is read at each call, so that a test can replace it.
@@ -209,7 +209,7 @@ export function clockedStyle(make: (now: () => number) => HeaderFamily): Clocked
 }
 
 /** Returns the clock, which then throws a RangeError for a reading that is not finite. */
-export function checkedClock(clock: () => number): () => number {
+function checkedClock(clock: () => number): () => number {
   if (typeof clock !== "function") {
     throw new TypeError(expected("clock", "a function that returns milliseconds since 1970", clock));
   }

@@ -79,8 +79,9 @@ function groupsOf(charges: readonly LimiterCharge[]): readonly number[][] {
     if (!shadow && store.consumeTogether !== undefined) byStore.set(store, group);
   });
   return groups.flatMap((group) => {
+    if (group.length === 1) return [group];
     const own = group.map((i) => charges[i] as LimiterCharge);
-    const isApart = own.length > 1 && own[0]?.limiter.store.takesTogether?.(storeCharges(own)) === false;
+    const isApart = own[0]?.limiter.store.takesTogether?.(storeCharges(own)) === false;
     return isApart ? group.map((i) => [i]) : [group];
   });
 }

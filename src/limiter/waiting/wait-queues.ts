@@ -107,7 +107,7 @@ export class WaitQueues {
  * Items, each with the signal that cancels it. A signal has one listener for all its items, and none when no item is
  * left. A signal that lives as long as the process would otherwise collect listeners.
  */
-export class Cancellations<T> {
+class Cancellations<T> {
   readonly #cancel: (items: ReadonlySet<T>, reason: unknown) => void;
   // Weak, because on some platforms a request and its waits end without an abort.
   readonly #bySignal = new WeakMap<AbortSignalLike, { readonly items: Set<T>; readonly listener: () => void }>();
