@@ -108,17 +108,18 @@ function decideSeveral(buckets: readonly Bucket[], policy: Policy, costs: Costs,
     const limit = policy.limits[i] as Limit;
     taken = missingOf(limit, costAt(costs, i), spentAt(buckets[i] as Bucket, limit, now)) === 0;
   }
-  let binding = answer(buckets[0] as Bucket, policy.limits[0] as Limit, costAt(costs, 0), now, taken);
-  const limits = [readingOf(binding)];
-  for (let i = 1; i < buckets.length; i++) {
+  // Of this length from the start, because a list that grows takes room for 17.
+  const limits = new Array<Reading>(buckets.length);
+  let binding: Draft | undefined;
+  for (let i = 0; i < buckets.length; i++) {
     const next = answer(buckets[i] as Bucket, policy.limits[i] as Limit, costAt(costs, i), now, taken);
-    limits.push(readingOf(next));
-    if (bindsMore(next, binding)) binding = next;
+    limits[i] = readingOf(next);
+    if (binding === undefined || bindsMore(next, binding)) binding = next;
   }
   // Not a copy: the mark of a decision costs 2 us more on an object that was made by spreading another.
-  binding.limits = limits;
-  binding.policy = policy.name;
-  return binding;
+  (binding as Draft).limits = limits;
+  (binding as Draft).policy = policy.name;
+  return binding as Draft;
 }
 
 /** A decision that is being made. */
