@@ -90,7 +90,7 @@ export class MemoryStore implements SyncStore {
   #held: HeldRecords | null = null;
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
   /** The blocks, as buckets of a limit. While no block exists, no call looks for one. */
-  readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0 };
+  readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0, slot: 0 };
   readonly #block: Bucket = fullBucket(BLOCK_LIMIT);
   /** The entry of the last policy, since most stores serve one policy. */
   #last: StoredPolicy = { policy: null, salt: { high: 0, low: 0 }, limits: [], tables: [], buckets: [] };
@@ -221,7 +221,7 @@ export class MemoryStore implements SyncStore {
     const salt = { high: 0, low: 0 };
     this.#saltOf(policy.name, salt);
     const buckets = policy.limits.map(fullBucket);
-    const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0 }));
+    const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0, slot: 0 }));
     const tables = policy.limits.map(({ returns }) => (returns === undefined ? this.#table : this.#heldBy(returns)));
     const entry = { policy, salt, limits, tables, buckets };
     this.#byPolicy.set(policy, entry);

@@ -49,6 +49,7 @@ export class MemoryShard {
       out.spent = 0;
       return;
     }
+    stored.slot = slot;
     const id = this.#words[WORDS * slot + LIMIT] as number;
     const { limit } = id === stored.id ? stored : this.#limits.get(id);
     out.spent = this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true);
@@ -59,7 +60,8 @@ export class MemoryShard {
 
   /** Overwrites a bucket if it is there. Returns whether it was. */
   update(key: Fingerprint, stored: StoredLimit, bucket: Bucket): boolean {
-    const slot = this.#find(key, stored);
+    const known = stored.slot & this.#mask;
+    const slot = this.#isAt(known, key.high, key.low, stored) ? known : this.#find(key, stored);
     if (slot < 0) return false;
     const id = this.#words[WORDS * slot + LIMIT] as number;
     if (id !== stored.id) {

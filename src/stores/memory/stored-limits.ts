@@ -6,6 +6,8 @@ export interface StoredLimit {
   /** Stands for the limit in a slot. -1 while it has no buckets. */
   id: number;
   buckets: number;
+  /** Where its bucket was read last. */
+  slot: number;
 }
 
 /**

@@ -27,6 +27,9 @@ export class MemoryTable {
   readonly #limits = new StoredLimits();
   /** Created on first use, so that a large empty table costs next to nothing. */
   readonly #shards: Array<MemoryShard | undefined>;
+  /** The last shard, and the part of a fingerprint that chose it: a decision asks for it twice for each limit. */
+  #shard: MemoryShard | undefined;
+  #high = 0;
   /** The shard that was swept last, and the calls of `put` until the next one is. */
   #swept = 0;
   #untilSweep = 0;
@@ -71,8 +74,10 @@ export class MemoryTable {
     this.size -= this.#shards[this.#swept]?.sweep(now) ?? 0;
   }
 
-  #shardOf(key: Fingerprint): MemoryShard {
-    const i = Math.floor(((key.high >>> 0) / 2 ** 32) * this.#shards.length);
-    return (this.#shards[i] ??= new MemoryShard(this.#limits));
+  #shardOf({ high }: Fingerprint): MemoryShard {
+    if (high === this.#high && this.#shard !== undefined) return this.#shard;
+    const i = Math.floor(((high >>> 0) / 2 ** 32) * this.#shards.length);
+    this.#high = high;
+    return (this.#shard = this.#shards[i] ??= new MemoryShard(this.#limits));
   }
 }
