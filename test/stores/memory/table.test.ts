@@ -10,7 +10,7 @@ import { MemoryTable } from "../../../src/stores/memory/table.js";
 
 /** A limit of this name, without buckets. */
 function storedLimit(name: string, tokens: number, everyMs: number): StoredLimit {
-  return { limit: definePolicy({ name, capacity: 50, refill: { tokens, everyMs } }).limits[0], id: -1, buckets: 0 };
+  return { limit: definePolicy({ name, capacity: 50, refill: { tokens, everyMs } }).limits[0], id: -1, buckets: 0, slot: 0 };
 }
 
 /** Three limits: two of one name in different numbers, and one of another name. */
