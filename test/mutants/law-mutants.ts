@@ -93,8 +93,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "laws-together", in: "decideSeveral",
-    find: "let i = 0",
-    replace: "let i = 1",
+    find: "let i = 0; taken",
+    replace: "let i = 1; taken",
   },
   {
     item: "L10", test: "combine", in: "giveBackAll",
