@@ -63,7 +63,7 @@ ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)
 <ul class="front-reasons">
 <li><b>5, not 9</b><div>
 
-**The limit is exact.** A caller gets never more than \`capacity\` at once, and the rest evenly. A fixed window lets up to twice its limit through at once: with 5 in 2 s, 9 requests in 0.25 s. Over 2 s each of them serves up to 10. [Try your own numbers](/playground.md), or see [how other libraries count](/comparison.md).
+**The limit is exact.** A caller never gets more than \`capacity\` at once, and the rest evenly. A fixed window lets up to twice its limit through at once: with 5 in 2 s, 9 requests in 0.25 s. Over 2 s each of them serves up to 10. [Try your own numbers](/playground.md), or see [how other libraries count](/comparison.md).
 
 </div></li>
 <li><b>1, not 10</b><div>
