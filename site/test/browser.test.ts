@@ -78,7 +78,7 @@ describeWith("chromium", "the site in a browser", () => {
     test("the search finds pages, errors and the API reference, and no server is asked", async () => {
       const page = await open({ viewport: { width, height: 800 } });
       await visit(page, "index.html");
-      for (const [word, expected] of [["circuit breaker", "/guides/outages.html"], ["SLUICE_STORE_SLOW", "/guides/warnings.html#sluice_store_slow"], ["MemoryStoreOptions", "/api/sluice"], ["logging", "/guides/metrics.html#logging-who-is-limited"], ["who is limited", "/guides/metrics.html#logging-who-is-limited"], ["change a limit at run time", "/guides/recipes.html#change-a-limit-at-run-time"]] as const) {
+      for (const [word, expected] of [["circuit breaker", "/guides/outages.html"], ["SLUICE_STORE_SLOW", "/guides/warnings.html#sluice_store_slow"], ["MemoryStoreOptions", "/api/sluice"], ["logging", "/guides/metrics.html#logging-who-is-limited"], ["who is limited", "/guides/metrics.html#logging-who-is-limited"], ["change a limit at run time", "/guides/changing-limits.html#change-a-limit-at-run-time-without-a-deploy"]] as const) {
         await page.click("#local-search button");
         await page.fill("#localsearch-input", word);
         await page.waitForSelector(`.VPLocalSearchBox .results a[href*="${expected}"]`);
