@@ -106,7 +106,8 @@ function dropped(work: Work): Verdict {
 // The tokens in flight are renewed until the work ends, and then they come back.
 function holdOf(charge: GateCharge | GateCharges): Hold | undefined {
   const holds = "parts" in charge ? charge.parts.find((part) => part.policy.inFlight) : charge;
-  const holding = holds && holdingOf(holds.policy);
+  // Most policies hold nothing, and pay no call for it.
+  const holding = holds?.policy.inFlight && holdingOf(holds.policy);
   if (holding === undefined) return undefined;
   const { limiter, key, decision, policy } = charge;
   const hold = holding.newHold();
