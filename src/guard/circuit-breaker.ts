@@ -208,7 +208,10 @@ function afterProbe(state: BreakerState, open: readonly string[], error: unknown
   const all = circuits.get(ALL);
   // One bucket that still fails must not take every probe: the next probe is open to the others, too.
   const isOfAll = all !== undefined && open.includes(ALL);
-  const next = isOfAll ? { ...state, circuits: circuits.set(AGAIN, all), lastProbed: buckets } : { ...state, circuits };
+  // The copy keeps its own last probe. Otherwise two buckets that fail in turn would need no pause.
+  const probeAt = Math.max(all?.probeAt ?? 0, circuits.get(AGAIN)?.probeAt ?? 0);
+  const again = isOfAll && { circuits: circuits.set(AGAIN, { ...all, probeAt }), lastProbed: buckets };
+  const next = { ...state, circuits, ...again };
   return isSilent ? withReport(next, error) : { state: next, effect: null };
 }
 

@@ -74,6 +74,35 @@ describe("the rules of the circuit breaker", () => {
     );
   });
 
+  test("send at most two probes in each `probeEveryMs`, also when two buckets fail in turn", () => {
+    let state = STEADY;
+    let now = 0;
+    const sent: number[] = [];
+    const fail = (bucket: string, isProbe = true): void => void (state = nextBreaker(settings, state, { type: "failed", buckets: [bucket], isProbe, error: outage }, now).state);
+    const ask = (bucket: string): void => {
+      const step = nextBreaker(settings, state, { type: "asked", buckets: [bucket] }, now);
+      state = step.state;
+      if (step.effect?.type === "probe") sent.push(now);
+    };
+    for (const bucket of ["a", "b"]) fail(bucket, false);
+    now = 10;
+    ask("a");
+    now = 11;
+    fail("a");
+    now = 20;
+    ask("b");
+    now = 25;
+    ask("a");
+    fail("b");
+    now = 30;
+    // Each caller asks again as soon as its call has failed.
+    for (const bucket of ["b", "a", "b", "a", "b"]) {
+      ask(bucket);
+      fail(bucket === "a" ? "b" : "a");
+    }
+    for (const at of sent) expect(sent.filter((other) => other >= at && other < at + settings.probeEveryMs).length).toBeLessThanOrEqual(2);
+  });
+
   test("send every call where the circuit breaker is off", () => {
     const off = { ...settings, asksAlways: true };
     let state = STEADY;
