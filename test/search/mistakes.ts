@@ -12,6 +12,8 @@ export interface Planted extends Mistake {
   readonly states?: number;
 }
 
+const BREAKERS = ["a breaker, three callers", "a breaker, calls about both buckets", "a breaker"];
+
 export const MISTAKES: readonly Planted[] = [
   {
     what: "a late give-back gives back all", law: "L1", worlds: ["one rate", "two rates"], states: 200_000,
@@ -76,5 +78,57 @@ export const MISTAKES: readonly Planted[] = [
   {
     what: "a renewal after its date moves the tokens of others", law: "L21", worlds: ["in flight with renewals"],
     in: "isHeldAt", find: "(inFlight?.kind.dateOf(from) ?? now) >= now", replace: "true",
+  },
+  {
+    what: "an open circuit sends no probe", law: "L12: an open circuit sent no call", worlds: BREAKERS,
+    in: "afterAsking", find: "now < probeAt", replace: "probeAt > 0",
+  },
+  {
+    what: "an open circuit sends every call once its time has come", law: "L12: the open circuit of", worlds: BREAKERS,
+    in: "afterAsking", find: "{ probeAt: now + probeEveryMs }", replace: "{ probeAt: now }",
+  },
+  {
+    what: "a circuit opens without a pause", law: "L12: the open circuit of", worlds: BREAKERS,
+    in: "afterFailure", find: "probeAt: now + probeEveryMs", replace: "probeAt: now",
+  },
+  {
+    what: "buckets that fail in turn are probed without a pause", law: "L12: the open circuit of all calls", worlds: BREAKERS,
+    in: "afterProbe", find: "Math.max(all?.probeAt ?? 0, circuits.get(AGAIN)?.probeAt ?? 0)", replace: "all?.probeAt ?? 0",
+  },
+  {
+    what: "an answer in time leaves the circuit of its bucket open", law: "L12: a call about a is refused", worlds: BREAKERS,
+    in: "afterSuccess", find: "[ALL, AGAIN, ...buckets]", replace: "[ALL, AGAIN]",
+  },
+  {
+    what: "an answer in time leaves the circuit of all calls open", law: "L12: a call about", worlds: BREAKERS,
+    in: "afterSuccess", find: "[ALL, AGAIN, ...buckets]", replace: "buckets",
+  },
+  {
+    what: "failures of one bucket refuse all", law: "L12: a call about b is refused", worlds: BREAKERS,
+    in: "afterFailure", find: "isAll ? [ALL] : common", replace: "[ALL]",
+  },
+  {
+    what: "the last failure alone says which bucket fails", law: "L12", worlds: BREAKERS,
+    in: "afterFailure", find: "state.common.filter((name) => buckets.includes(name))", replace: "buckets",
+  },
+  {
+    what: "an answer in time does not end a row of failures", law: "L12", worlds: BREAKERS,
+    in: "afterSuccess", find: "...STEADY, isSteady: circuits.size === 0", replace: "...state, lastProbed: [], reported: null, isSteady: false",
+  },
+  {
+    what: "a store is reported unavailable twice", law: "L12: an unavailable store is reported twice", worlds: BREAKERS,
+    in: "withReport", find: "state.reported !== null", replace: "false",
+  },
+  {
+    what: "a store that is back is not reported", law: "L12: a store that answers is not reported", worlds: BREAKERS,
+    in: "afterSuccess", find: "reported && {", replace: "null && {",
+  },
+  {
+    what: "a dead store of which one bucket is in use is not reported", law: "L12: a dead store is not reported", worlds: BREAKERS,
+    in: "afterProbe", find: "open.some((name) => circuitOf(state, name).successes === state.successes)", replace: "false",
+  },
+  {
+    what: "a store is unavailable when one bucket fails its probe", law: "L12: a store that answered before", worlds: BREAKERS,
+    in: "afterProbe", find: "open.some((name) => circuitOf(state, name).successes === state.successes)", replace: "true",
   },
 ];

@@ -5,7 +5,6 @@
 import { explore, type Exploration } from "./explore.js";
 import { MISTAKES } from "./mistakes.js";
 import { realFunctions } from "./real.js";
-import { storeWorld } from "./store-world.js";
 import { WORLDS } from "./worlds.js";
 
 const most = Number(process.env["SLUICE_SEARCH_STATES"] ?? 20_000_000);
@@ -19,7 +18,7 @@ async function searchWorlds(): Promise<void> {
   const real = await realFunctions();
   for (const world of WORLDS.filter(({ name }) => isAsked(name))) {
     const before = process.cpuUsage().user;
-    const found = explore(storeWorld(world, real), most);
+    const found = explore(world.make(real), most);
     console.log(`${lineOf(found)}, ${((process.cpuUsage().user - before) / 1e6).toFixed(1)} s`);
     if (found.fault === null) continue;
     console.log(historyOf(found.fault));
@@ -31,7 +30,7 @@ async function searchForMistakes(): Promise<void> {
   for (const mistake of MISTAKES) {
     const real = await realFunctions(mistake);
     for (const world of WORLDS.filter(({ name }) => mistake.worlds.includes(name) && isAsked(name))) {
-      const found = explore(storeWorld(world, real), most);
+      const found = explore(world.make(real), most);
       const isFound = found.fault?.law.startsWith(mistake.law) === true;
       console.log(`${isFound ? "found" : "MISSED"}: ${mistake.what} in "${lineOf(found)}: ${found.fault?.law}`);
       if (!isFound) process.exitCode = 1;

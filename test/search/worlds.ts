@@ -1,6 +1,14 @@
-// The named worlds of one store. Instants are a list beside the edges of each world: a date, one before, one after.
+// The named worlds. Instants are a list beside the edges of each world: a date, one before, one after.
+import { breakerWorld, type BreakerWorld } from "./breaker-world.js";
+import type { World } from "./explore.js";
 import type { Real } from "./real.js";
-import type { StoreWorld } from "./store-world.js";
+import { storeWorld, type StoreWorld } from "./store-world.js";
+
+/** A world of any kind. */
+export interface NamedWorld {
+  readonly name: string;
+  make(real: Real): World<unknown>;
+}
 
 const PERIOD_MS = 2_000;
 
@@ -15,7 +23,7 @@ const shortQuota = (real: Real, name: string, capacity: number) => ({
 // `staleAfterMs` is 1,600, so a date is the end of a step of 100 ms.
 const parallel = (real: Real, capacity: number) => ({ name: "parallel", capacity, returns: real.whenDone({ staleAfterMs: 1_600, longestMs: 4_000 }) });
 
-export const WORLDS: readonly StoreWorld[] = [
+const STORE_WORLDS: readonly StoreWorld[] = [
   {
     name: "one rate",
     policies: () => [{ name: "p", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }],
@@ -73,4 +81,16 @@ export const WORLDS: readonly StoreWorld[] = [
     works: 4, instants: [0, 333, 500, 1_000, 1_001], used: [0],
     happens: ["new numbers", "late calls", "lost answers"],
   },
+];
+
+const BREAKER_WORLDS: readonly BreakerWorld[] = [
+  { name: "a breaker", callers: 2, asks: [["a"], ["b"]], failures: 2, probeEveryMs: 2, timeoutMs: 1 },
+  { name: "a breaker, three callers", callers: 3, asks: [["a"], ["b"]], failures: 2, probeEveryMs: 2, timeoutMs: 1 },
+  { name: "a breaker, late answers", callers: 2, asks: [["a"], ["b"]], failures: 2, probeEveryMs: 2, timeoutMs: 3 },
+  { name: "a breaker, calls about both buckets", callers: 2, asks: [["a"], ["b"], ["a", "b"]], failures: 3, probeEveryMs: 2, timeoutMs: 1 },
+];
+
+export const WORLDS: readonly NamedWorld[] = [
+  ...STORE_WORLDS.map((world) => ({ name: world.name, make: (real: Real) => storeWorld(world, real) })),
+  ...BREAKER_WORLDS.map((world) => ({ name: world.name, make: (real: Real) => breakerWorld(world, real) })),
 ];
