@@ -20,6 +20,7 @@ export const ADVISED: readonly AdvisedOptions[] = [
   { options: ["maxSize"], of: "hono", test: ["test/advice/bodies.ts", "answers a larger body with 413"] },
   { options: ["preHandler", "preValidation", "onRequest"], of: "fastify", test: ["test/adapters/fastify-hooks.test.ts", "is the whole answer, and no handler runs"], notLowest: "the contract runs on it in all hooks" },
   { options: ["onSend"], of: "fastify", test: ["test/adapters/failing-answers.test.ts", "an onSend hook that throws goes to the error handler"], notLowest: "named as a mistake" },
+  { options: ["httpOnly", "sameSite", "maxAge"], of: "express", test: ["test/examples/login.test.ts", "Logs in, and keeps the cookie as a browser does"], notLowest: "an option of its cookies, passed on" },
   { options: ["requestTimeout", "headersTimeout", "maxHeaderSize", "connectionsCheckingInterval"], of: "node", test: ["test/advice/bodies.test.ts", "ends a request that does not end"], notLowest: NODE },
   { options: ["serverOptions"], of: "@hono/node-server", test: ["test/advice/bodies.test.ts", "`serverOptions` reach the server"], notLowest: "an option of Node's server, passed on" },
   { options: ["keepAliveTimeout"], of: "fastify", test: ["test/advice/bodies.test.ts", "reach the server"], notLowest: "an option of Node's server, passed on" },

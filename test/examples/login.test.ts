@@ -67,7 +67,10 @@ describe.each(Object.entries(servers))("%s", (_, serve) => {
       const response = await send({ email, password }, addressIn(from.network ?? "home"), from.cookie ?? "");
       await response.text();
       const [cookie] = response.headers.getSetCookie();
-      if (cookie !== undefined) from.cookie = cookie.slice(0, cookie.indexOf(";"));
+      if (cookie !== undefined) {
+        from.cookie = cookie.slice(0, cookie.indexOf(";"));
+        for (const part of ["HttpOnly", "Secure", "SameSite=Strict", "Max-Age=31536000"]) expect(cookie).toContain(part);
+      }
       return response.status;
     };
     const guess = async (email: string, count: number, from: From = {}): Promise<number[]> => {
