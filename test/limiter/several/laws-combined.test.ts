@@ -5,6 +5,7 @@ import { combine, createLimiter, createWaiter, definePolicy, MemoryStore } from 
 import { ManualClock } from "sluice/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { mostAhead, type Granted } from "../../examples/llm-windows.js";
+import { histories } from "../../helpers/histories.js";
 import { Model } from "../../helpers/model.js";
 
 const limit = (name: string) =>
@@ -57,7 +58,7 @@ describe("L1, L19 · settled work of a user and a team", () => {
           }),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: histories(300) },
     );
   });
 });
@@ -98,7 +99,7 @@ describe("L2, L19 · a waiter on a user and a team", () => {
           else expect(at !== undefined && at >= first - 1 && at <= first + 3 * (i + 1), `caller ${i} at ${at}, not ${first}`).toBe(true);
         });
       }),
-      { numRuns: 60 },
+      { numRuns: histories(60) },
     );
   });
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { createLimiter, MemoryStore, TokenBucket, createWaiter, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { histories } from "../../helpers/histories.js";
 import { LaterStore } from "../../helpers/stores.js";
 import type { RateNumbers } from "../../helpers/arbitraries.js";
 
@@ -146,7 +147,7 @@ describe.each(stores)("waiting over %s", (_, storeOf) => {
         expect(fates).toEqual(model(limit, list));
         expect(served).toEqual([...served].sort((a, b) => a - b));
       }),
-      { numRuns: 150 },
+      { numRuns: histories(150) },
     );
   });
 
@@ -157,7 +158,7 @@ describe.each(stores)("waiting over %s", (_, storeOf) => {
         const { fates } = await play(limit, list, storeOf);
         expect(fates).toEqual(model(limit, list));
       }),
-      { numRuns: 150 },
+      { numRuns: histories(150) },
     );
   });
 });

@@ -7,6 +7,7 @@ import type { AsyncStore } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
 import { mostAhead, type Granted } from "../../examples/llm-windows.js";
+import { histories } from "../../helpers/histories.js";
 import { ModelStore, settled } from "./model-store.js";
 
 interface Numbers {
@@ -147,7 +148,7 @@ test("L1 · leases: all processes together grant at most capacity + rate * (T + 
       leases += own;
       judge(grants, numbers, lost);
     }),
-    { numRuns: 120 },
+    { numRuns: histories(120) },
   );
   expect(leases).toBeGreaterThan(500);
 });
