@@ -57,6 +57,11 @@ export const lawMutants: readonly Mutant[] = [
     replace: "resetMs",
   },
   {
+    item: "L2", test: "laws-waiting", in: "WaitQueue.leave",
+    find: "this.#goOn();",
+    replace: "",
+  },
+  {
     item: "L3", test: PROMISE, in: "consume",
     find: "if (!decision.allowed) convertStale(buckets, policy, now);",
     replace: 'if (decision.reason === "limited") buckets.forEach((bucket, i) => charge(bucket, policy.limits[i], now, costAt(costs, i) * policy.limits[i].unitsPerToken));',
@@ -90,6 +95,11 @@ export const lawMutants: readonly Mutant[] = [
     item: "L9", test: "bad-input", in: "integerFrom",
     find: "value < least",
     replace: "value < 0",
+  },
+  {
+    item: "L10", test: "laws-two-stores", in: "chargeGroups",
+    find: "undoAll(charges, made, next)",
+    replace: "undoAll(charges, [], next)",
   },
   {
     item: "L10", test: "laws-together", in: "decideSeveral",
@@ -755,6 +765,16 @@ export const lawMutants: readonly Mutant[] = [
     item: "L12", test: "turns", in: "BackgroundCall.tellBreaker",
     find: "if (this.isProbe) super.tellBreaker(error);",
     replace: "super.tellBreaker(error);",
+  },
+  {
+    item: "L12", test: "laws-settlements", in: "settleLater",
+    find: "settlementLines.get(store) ??",
+    replace: "[...settlementLines.values()][0] ??",
+  },
+  {
+    item: "L12", test: "laws-settlements", in: "settleLine",
+    find: "for (const settle of some) line.delete(settle);",
+    replace: "",
   },
   {
     item: "L12", test: "turns", in: "settleLine",
