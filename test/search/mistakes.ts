@@ -16,7 +16,7 @@ const BREAKERS = ["a breaker, three callers", "a breaker, calls about both bucke
 
 export const MISTAKES: readonly Planted[] = [
   {
-    what: "a late give-back gives back all", law: "L1", worlds: ["one rate", "two rates"], states: 200_000,
+    what: "a late give-back gives back all", law: "L1", worlds: ["two rates"], states: 20_000,
     in: "stillSpent", find: "Math.min(0, units + unitsPerMs * lateMs)", replace: "units",
   },
   {

@@ -1,7 +1,9 @@
 /**
  * `npm run search`: goes through every state of the named worlds, and ends with 1 if a law is broken. `-- <names>` searches
- * those worlds only. `-- --planted` searches for each planted mistake, and ends with 1 unless each is found.
+ * those worlds only. `-- --planted` searches for each planted mistake, and ends with 1 unless each is found. `-- --write`
+ * writes the counts into docs/proof.md.
  */
+import { readFileSync, writeFileSync } from "node:fs";
 import { explore, type Exploration } from "./explore.js";
 import { MISTAKES } from "./mistakes.js";
 import { realFunctions } from "./real.js";
@@ -16,14 +18,24 @@ else await searchWorlds();
 
 async function searchWorlds(): Promise<void> {
   const real = await realFunctions();
+  const rows: string[] = [];
   for (const world of WORLDS.filter(({ name }) => isAsked(name))) {
     const before = process.cpuUsage().user;
     const found = explore(world.make(real), most);
     console.log(`${lineOf(found)}, ${((process.cpuUsage().user - before) / 1e6).toFixed(1)} s`);
+    rows.push(`| ${world.name} | ${found.states.toLocaleString("en")} | ${found.depth} | ${found.isExhausted ? "all" : "not all"} |\n`);
     if (found.fault === null) continue;
     console.log(historyOf(found.fault));
     process.exitCode = 1;
   }
+  if (process.argv.includes("--write")) writeRows(rows);
+}
+
+function writeRows(rows: readonly string[]): void {
+  const page = new URL("../../docs/proof.md", import.meta.url);
+  const head = "| world | states | events in a row | searched |\n| --- | --: | --: | --- |\n";
+  const text = readFileSync(page, "utf8").replace(/(<!-- worlds -->\n)[^]*?(<!-- end -->)/, (_, start, end) => start + head + rows.join("") + end);
+  writeFileSync(page, text);
 }
 
 async function searchForMistakes(): Promise<void> {

@@ -45,6 +45,7 @@ interface Ledger {
   readonly held: readonly HeldToken[];
   /** Tokens that credits put in: a credit and the give-backs after it may return the same tokens. */
   readonly credited: number;
+  readonly isCredited: boolean;
   readonly debited: number;
   /** How often a limit in flight may have lost what it knew: resets, losses of data, steps of the clock. */
   readonly forgotten: number;

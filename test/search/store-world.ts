@@ -47,7 +47,7 @@ export function storeWorld(world: StoreWorld, real: Real): World<StoreState> {
   const none = instants.map(() => first.limits.map(() => 0));
   const start: StoreState = {
     time: 0, behindMs: 0, records: new Map(), older: null, works: Array.from({ length: world.works }, () => NEW), net: [],
-    faults: 0, version: 0, ledger: { charged: none, filled: none, held: [], credited: 0, debited: 0, forgotten: 0 },
+    faults: 0, version: 0, ledger: { charged: none, filled: none, held: [], credited: 0, isCredited: false, debited: 0, forgotten: 0 },
   };
 
   const clock = ({ time, behindMs }: StoreState): number => (instants[time] as number) - behindMs;
@@ -155,8 +155,12 @@ export function storeWorld(world: StoreWorld, real: Real): World<StoreState> {
     const stated = (limit: number): number => Math.max(0, -at(changes, limit));
     const left = (limit: number): number => Math.min(stated(limit), unrefilled(decision, limit, clock(state) - decision.at));
     const charges = plus(ledger.charged, placeOf(decision.at, state), (limit) => -left(limit));
-    const filled = plus(ledger.filled, state.time, (limit) => (wasFull ? stated(limit) : Math.min(stated(limit) - left(limit), LESS_THAN_ONE)));
-    return { ...next, ledger: { ...ledger, charged: charges, filled, held: ledger.held.filter(({ work }) => work !== message.work) } };
+    const rounded = (limit: number): number => Math.min(stated(limit) - left(limit), LESS_THAN_ONE);
+    const filled = plus(ledger.filled, state.time, (limit) => (wasFull ? stated(limit) : rounded(limit)));
+    // Beside another give-back, what was rounded up may be there again later (the same exception).
+    const isAlone = !next.works.some(({ phase }, i) => phase === "at work" && i !== message.work) && next.net.length === 0;
+    const credited = ledger.credited + (isAlone ? 0 : Math.ceil(Math.max(...first.limits.map((_, limit) => rounded(limit)))));
+    return { ...next, ledger: { ...ledger, charged: charges, filled, credited, held: ledger.held.filter(({ work }) => work !== message.work) } };
   }
 
   // The part of a charge that has not refilled by itself. All of it, where tokens do not refill evenly.
@@ -239,9 +243,9 @@ export function storeWorld(world: StoreWorld, real: Real): World<StoreState> {
       const debited = stored(state, change(1));
       yield { event: "a debit of 1", state: { ...debited, ledger: { ...debited.ledger, debited: 1 } } };
     }
-    if (can("credits") && state.ledger.credited === 0) {
+    if (can("credits") && !state.ledger.isCredited) {
       const credited = stored(state, change(-1));
-      yield { event: "a credit of 1", state: { ...credited, ledger: { ...credited.ledger, credited: 1 } } };
+      yield { event: "a credit of 1", state: { ...credited, ledger: { ...credited.ledger, credited: credited.ledger.credited + 1, isCredited: true } } };
     }
     if (can("resets")) yield { event: "a reset", state: forgotten({ ...state, records: new Map() }) };
     for (const forMs of can("blocks") ? [700, 0] : []) {
@@ -286,7 +290,7 @@ export function storeWorld(world: StoreWorld, real: Real): World<StoreState> {
     ].join());
     const unknown = ledger.held.filter(({ work }) => work < 0).map(({ until }) => until).sort();
     const kept = can("lost writes") && count < faults ? textOf(older ?? new Map()) : "";
-    return [time, behindMs, textOf(records), kept, all.sort().join("/"), unknown, count, version, ledger.charged, ledger.filled, ledger.credited, ledger.debited, ledger.forgotten].join("|");
+    return [time, behindMs, textOf(records), kept, all.sort().join("/"), unknown, count, version, ledger.charged, ledger.filled, ledger.credited, ledger.isCredited, ledger.debited, ledger.forgotten].join("|");
   }
 }
 
