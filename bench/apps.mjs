@@ -9,16 +9,18 @@ import { Hono } from "hono";
 import { rateLimiter as honoPeer } from "hono-rate-limiter";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 
-const ENOUGH = 1_000_000_000;
+const ENOUGH = 1_000_000;
 const HOUR_MS = 3_600_000;
+// A token comes back after 1.7 s, so that the buckets of sluice stay in use during the measurement.
+const REFILL_MS = 1_728_000_000;
 const OK = { ok: true };
 /** The fields that sluice sets by default. The peers have the first three. */
 const FIELDS = [
-  ["RateLimit-Limit", "1000000000"],
-  ["RateLimit-Remaining", "999999999"],
-  ["RateLimit-Reset", "1"],
-  ["RateLimit-Policy", '"api";q=1000000000;w=3600'],
-  ["RateLimit", '"api";r=999999999;t=3600'],
+  ["RateLimit-Limit", "1000000"],
+  ["RateLimit-Remaining", "999999"],
+  ["RateLimit-Reset", "2"],
+  ["RateLimit-Policy", '"api";q=1000000;w=1728000'],
+  ["RateLimit", '"api";r=999999;t=1727999'],
 ];
 
 /**
@@ -100,7 +102,7 @@ function byHand({ way, fields }, setOne) {
 /** The options of sluice. `idOf` reads the caller from a request of the framework. */
 async function optionsOf(side, idOf) {
   return {
-    policy: side.limits === 4 ? await readmePolicy(side) : { name: "api", capacity: limitOf(side), refill: { tokens: limitOf(side), everyMs: HOUR_MS } },
+    policy: side.limits === 4 ? await readmePolicy(side) : { name: "api", capacity: limitOf(side), refill: { tokens: limitOf(side), everyMs: REFILL_MS } },
     key: (request) => ["user", idOf(request)],
     ...(side.fields === 3 ? { headers: ["triple"] } : {}),
   };
@@ -109,12 +111,12 @@ async function optionsOf(side, idOf) {
 /** The policy of the README, with capacities that no caller spends: two rates, a quota and a limit in flight. */
 async function readmePolicy({ dist }) {
   const { definePolicy, monthly, whenDone } = await import(new URL("index.js", dist).href);
-  const refill = { tokens: ENOUGH, everyMs: HOUR_MS };
+  const refill = (tokens) => ({ tokens, everyMs: REFILL_MS });
   return definePolicy({
     name: "api",
     limits: [
-      { name: "requests", capacity: ENOUGH, refill },
-      { name: "tokens", capacity: ENOUGH * 2_000, refill, cost: 2_000 },
+      { name: "requests", capacity: ENOUGH, refill: refill(ENOUGH) },
+      { name: "tokens", capacity: ENOUGH * 2_000, refill: refill(ENOUGH * 2_000), cost: 2_000 },
       { name: "month", capacity: ENOUGH * 2_000, renews: monthly(), cost: 2_000 },
       { name: "parallel", capacity: 4, returns: whenDone() },
     ],

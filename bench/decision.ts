@@ -72,7 +72,7 @@ async function time(): Promise<void> {
 
 async function timed(keys: number, length: number): Promise<void> {
   const title = `${thousands(keys)} ${keys === 1 ? "key" : "keys"} of ${length} characters`;
-  const side = (name: string, { way, ...own }: Way): AlternateSide => ({ name, args: ["decide", way, JSON.stringify({ keys, length, cap: 200_000, ...own })] });
+  const side = (name: string, { way, ...own }: Way): AlternateSide => ({ name, args: ["decide", way, JSON.stringify({ keys, length, limit: enough(keys), cap: 200_000, ...own })] });
   const twice = (name: string): readonly AlternateSide[] => [name, name + AGAIN].map((each) => side(each, WAYS[name] as Way));
   const earlier = (name: string): readonly AlternateSide[] =>
     [BEFORE + name, BEFORE + name + AGAIN].map((each) => side(each, { ...(WAYS[name] as Way), dist: before as string }));
@@ -113,7 +113,7 @@ async function allocation(): Promise<void> {
   const rows: Record<string, Record<string, number>> = {};
   // The young generation is large enough that nothing is collected while allocations are counted.
   const flags = ["--min-semi-space-size=128", "--max-semi-space-size=128"];
-  const allocated = (way: Way, limit?: number) => answered<Allocated>("allocation", way, { keys: 1_000, calls: 20_000, limit }, flags);
+  const allocated = (way: Way, limit = enough(1_000)) => answered<Allocated>("allocation", way, { keys: 1_000, calls: 20_000, limit }, flags);
   const row = ({ bytes, objects }: Allocated): Record<string, number> => ({ bytes: Math.round(bytes), objects: oneDigit(objects) });
   const clock = await allocated({ way: "clock" });
   rows["the clock alone"] = row(clock);
@@ -134,8 +134,8 @@ async function bytes(): Promise<void> {
     // A peer keeps the 4,000 bytes from which each key was cut, so a tenth of the callers is enough to show it.
     const slicedKeys = way.way === "sluice" ? MILLION : MILLION / 10;
     rows[name] = {
-      "bytes a key": oneDigit(await answered<number>("bytes", way, { keys: MILLION, cap: 2 * MILLION })),
-      "cut from 4 KB": oneDigit(await answered<number>("bytes", way, { keys: slicedKeys, cap: 2 * MILLION, sliced: true })),
+      "bytes a key": oneDigit(await answered<number>("bytes", way, { keys: MILLION, limit: enough(MILLION), cap: 2 * MILLION })),
+      "cut from 4 KB": oneDigit(await answered<number>("bytes", way, { keys: slicedKeys, limit: enough(slicedKeys), cap: 2 * MILLION, sliced: true })),
     };
   }
   show(`Bytes a key, ${thousands(MILLION)} keys of 37 characters`, rows);
@@ -158,8 +158,8 @@ async function spray(): Promise<void> {
   for (const name of [SLUICE, FASTIFY, EXPRESS]) {
     // Without a cap, memory grows with every caller, so there are fewer of them.
     const calls = (name === EXPRESS ? 2 : 10) * cap;
-    // A token takes more than a minute to come back. No bucket is idle when the store makes room.
-    const found = await answered<Sprayed>("spray", WAYS[name] as Way, { keys: 1, cap, limit: 50, calls });
+    // No bucket is idle when the store makes room.
+    const found = await answered<Sprayed>("spray", WAYS[name] as Way, { keys: 1, cap, limit: 1_000, calls });
     rows[`${name}, ${thousands(calls)}`] = {
       "p50 µs": Number(rounded(found.p50)), "p99 µs": Number(rounded(found.p99)), "p99.9 µs": Number(rounded(found.p999)),
       "longest ms": Number(rounded(found.longest / 1_000)), "memory, times a tenth": Number(rounded(found.grown)), MB: Number(rounded(found.megabytes)),
@@ -167,6 +167,11 @@ async function spray(): Promise<void> {
     if (name === SLUICE) goal("sprayed: memory at the end, beside memory at a tenth", { median: found.grown }, { atMost: 1.05 });
   }
   show(`New callers all the time, at most ${thousands(cap)} kept where there is a cap`, rows);
+}
+
+/** More tokens than any caller spends. With many callers, the first token takes minutes to come back. */
+function enough(keys: number): number {
+  return Math.max(1_000, Math.ceil(2_000_000 / keys));
 }
 
 /** The result of a task with a single answer. */
