@@ -52,7 +52,7 @@ export async function realFunctions(mistake?: Mistake): Promise<Real> {
 
 const withoutDiagnostics: Plugin = {
   name: "without-diagnostics",
-  setup: ({ onResolve }) => void onResolve({ filter: /^#diagnostics$/ }, () => ({ path: `${ROOT}src/diagnostics/none.ts` })),
+  setup: ({ onResolve }) => onResolve({ filter: /^#diagnostics$/ }, () => ({ path: `${ROOT}src/diagnostics/none.ts` })),
 };
 
 function planted({ in: name, find, replace }: Mistake): Plugin {

@@ -43,11 +43,11 @@ test.each([["one store", 1], ["two stores", 2], ["three stores", 3]] as const)("
       const used = [0, 0, 0];
       for (const { costs: [a, b, c], together, isLastDown } of list) {
         storeOf(2).isDown = isLastDown && count === 3;
-        const decisions = await Promise.all(Array.from({ length: together }, () => all.consume({ a: "k", b: "k", c: "k" }, { cost: { a, b, c } })));
+        const decisions = await Promise.all(Array.from({ length: together }, async () => await all.consume({ a: "k", b: "k", c: "k" }, { cost: { a, b, c } })));
         const granted = decisions.filter(({ allowed }) => allowed).length;
         [a, b, c].forEach((cost, member) => (used[member] = (used[member] as number) + cost * granted));
         storeOf(2).isDown = false;
-        const left = await Promise.all(Object.values(members).map((member) => member.peek("k")));
+        const left = await Promise.all(Object.values(members).map(async (member) => await member.peek("k")));
         expect(left.map(({ remaining }) => remaining)).toEqual(capacities.map((most, member) => most - (used[member] as number)));
       }
       stores.forEach((store, i) => expect(store.taken).toBe(used.reduce((sum, tokens, member) => sum + (member % count === i ? tokens : 0), 0)));

@@ -5,5 +5,5 @@ import { testPriority } from "../../limiter/priority.js";
 
 describeWith("postgres", "Postgres", () => {
   const own = ownTable(`priority_${process.pid}`);
-  describe("with a clock of its own", () => testPriority(() => own.store, (ms) => void own.clock.advance(ms)));
+  describe("with a clock of its own", () => testPriority(() => own.store, (ms) => own.clock.advance(ms)));
 });
