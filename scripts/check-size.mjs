@@ -9,33 +9,34 @@ import { build } from "esbuild";
 // 1,150 and 800; the goals are 200 and 300. What happens to tokens between the calls (turns, the end of work, keys of
 // settlements) cost createLimiter 330 more, and an adapter 400. Late give-backs and clearer errors cost createLimiter 200
 // more; give-backs that act once and clients by one function cost RedisStore 1,500. Its script
-// decides quotas and limits in flight too, with 600 bytes of Lua.
+// decides quotas and limits in flight too, with 600 bytes of Lua. That two limiters of one name with other numbers throw in
+// production, too, costs createLimiter 260.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 28_200,
-  "./store": 13_900,
-  "./node": 19_750,
-  "./express": 19_600,
-  "./fastify": 21_100,
-  "./hono": 20_350,
-  "./web": 19_400,
+  ".": 28_400,
+  "./store": 13_950,
+  "./node": 20_000,
+  "./express": 19_850,
+  "./fastify": 21_400,
+  "./hono": 20_650,
+  "./web": 19_650,
   "./redis": 21_150,
   "./postgres": 21_750,
   "./lease": 7_350,
   "./durable-object": 19_000, // 5,300 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 18_450,
+  "./http": 18_700,
   "./client": 9_900,
   "./client/traffic": 7_000,
   "./testing": 80_000, // never in production
-  "createLimiter only": 11_300,
-  "rateLimit of express only": 19_500,
-  "createLimiter and RedisStore": 27_750,
+  "createLimiter only": 11_550,
+  "rateLimit of express only": 19_750,
+  "createLimiter and RedisStore": 27_950,
   "createFetch only": 7_050, // 300 of it copy a call, 500 read the waits of real APIs; goal 7,000
   "createWaiter beside createLimiter": 5_150,
   "TokenBucket only": 4_100,
   "quotas beside createLimiter": 2_300, // goal 900
   "parseRetryAfter only": 780,
-  "createLimiter only, by CommonJS": 41_900, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 41_950, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */
