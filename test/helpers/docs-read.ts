@@ -21,7 +21,7 @@ export interface Fence {
 export function pages(): string[] {
   const all = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" });
   const docs = all.map((name) => `docs/${name.replaceAll("\\", "/")}`);
-  return ["README.md", "CONTRIBUTING.md", "SECURITY.md", "src/README.md", ...docs.filter((name) => name.endsWith(".md") && !name.startsWith("docs/api-html/")).sort()];
+  return ["README.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md", "src/README.md", ...docs.filter((name) => name.endsWith(".md") && !name.startsWith("docs/api-html/")).sort()];
 }
 
 const readPage = (file: string): string => readFileSync(join(ROOT, file), "utf8");

@@ -14,14 +14,21 @@ export const entries: Entry[] = Object.entries(subpaths).map(([subpath, { source
 export class Consumer {
   readonly root = mkdtempSync(join(tmpdir(), "sluice-consumer-"));
 
-  /** Packs the repository and unpacks it here, without a registry. Needs `npm run build`. */
+  /**
+   * Unpacks the package here, without a registry: the file in `SLUICE_TARBALL`, or else the repository, packed now, which
+   * needs `npm run build`.
+   */
   constructor() {
     const target = join(this.root, "node_modules/sluice");
     mkdirSync(target, { recursive: true });
+    execFileSync("tar", ["xzf", process.env["SLUICE_TARBALL"] ?? this.#pack(), "--strip-components=1", "-C", target]);
+  }
+
+  #pack(): string {
     // No scripts: they would build again.
     const packed = execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", this.root], { encoding: "utf8" });
     const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
-    execFileSync("tar", ["xzf", join(this.root, filename), "--strip-components=1", "-C", target]);
+    return join(this.root, filename);
   }
 
   /** Writes a file of the project. */
