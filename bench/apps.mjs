@@ -25,7 +25,7 @@ const FIELDS = [
 
 /**
  * The listener of a framework. `way` is "bare", "hand" (fields set by hand), "sluice" or "peer". `fields` is 3 or 5.
- * With `refuse`, only the first request of a caller is allowed. `limits` is 4 for the policy of the README. `dist` is
+ * With `refuse`, only the first request of a caller is allowed. `limits` is 4 for a policy of four kinds of limits. `dist` is
  * the URL of the build to measure.
  */
 export async function listenerOf(framework, side) {
@@ -102,14 +102,14 @@ function byHand({ way, fields }, setOne) {
 /** The options of sluice. `idOf` reads the caller from a request of the framework. */
 async function optionsOf(side, idOf) {
   return {
-    policy: side.limits === 4 ? await readmePolicy(side) : { name: "api", capacity: limitOf(side), refill: { tokens: limitOf(side), everyMs: REFILL_MS } },
+    policy: side.limits === 4 ? await fourLimits(side) : { name: "api", capacity: limitOf(side), refill: { tokens: limitOf(side), everyMs: REFILL_MS } },
     key: (request) => ["user", idOf(request)],
     ...(side.fields === 3 ? { headers: ["triple"] } : {}),
   };
 }
 
-/** The policy of the README, with capacities that no caller spends: two rates, a quota and a limit in flight. */
-async function readmePolicy({ dist }) {
+/** Two rates, a quota and a limit in flight, with capacities that no caller spends. */
+async function fourLimits({ dist }) {
   const { definePolicy, monthly, whenDone } = await import(new URL("index.js", dist).href);
   const refill = (tokens) => ({ tokens, everyMs: REFILL_MS });
   return definePolicy({
