@@ -25,7 +25,7 @@ const FIELDS = [
 
 /**
  * The listener of a framework. `way` is "bare", "hand" (fields set by hand), "sluice" or "peer". `fields` is 3 or 5.
- * With `refuse`, only the first request of a caller is allowed. `limits` is 4 for a policy of four kinds of limits. `dist` is
+ * With `refuse`, only the first request of a caller is allowed. `limits` is 4 for a policy of four limits. `dist` is
  * the URL of the build to measure.
  */
 export async function listenerOf(framework, side) {
