@@ -37,7 +37,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "Math.max(-bucket.unitsPerToken, bucket.spent - refilled)",
   },
   {
-    item: "L1", test: SETTLE, in: "refundable",
+    item: "L1", test: "refund", in: "refundable",
     find: "Math.ceil(units / unitsPerToken)",
     replace: "cost",
   },
