@@ -16,8 +16,8 @@ export {
   adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords, type Records, type RecordsDecision,
 } from "./core/records.js";
 export {
-  type AsyncStore, type Charge, type Guard, type GuardedStore, type GuardSetup, type LimitKind, type LocalCharge,
-  type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore,
+  LIMIT_KINDS, type AsyncStore, type Charge, type Guard, type GuardedStore, type GuardSetup, type LimitKind,
+  type LocalCharge, type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore,
 } from "./port/store.js";
 export { type PendingConsume, type StartConsume } from "./guard/call.js";
 export { guard, type GuardedClient } from "./guard/guard.js";

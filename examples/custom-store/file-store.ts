@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { adjustRecords, blockRecords, consumeRecords, guard, peekRecords, readClock, renewRecords } from "sluice/store";
+import { adjustRecords, blockRecords, consumeRecords, guard, LIMIT_KINDS, peekRecords, readClock, renewRecords } from "sluice/store";
 import type { Clock, Costs, Decision, Guard, GuardOptions, Move, Origin, Policy, Records, SyncStore } from "sluice/store";
 
 interface FileStoreOptions extends Pick<GuardOptions, "breaker" | "sharedBy"> {
@@ -13,7 +13,7 @@ interface FileStoreOptions extends Pick<GuardOptions, "breaker" | "sharedBy"> {
 
 export class FileStore implements SyncStore {
   readonly sync = true;
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly kinds = LIMIT_KINDS;
   readonly guard: Guard; // a disk can fail
   readonly clock: Clock;
   readonly #directory: string;

@@ -225,7 +225,10 @@ export interface Reading {
   readonly nextTokenMs: number;
   /** Milliseconds until full: 1500 after three calls. 0 when full. */
   readonly resetMs: number;
-  /** True for a limit in flight. Its `retryAfterMs` then says when to ask again. Absent for a rate or a quota. */
+  /**
+   * True for a limit in flight, absent for a rate or a quota. Its `retryAfterMs` says when to ask again, or while a
+   * block of the key lasts, when the block ends.
+   */
   readonly inFlight?: true;
 }
 

@@ -50,8 +50,18 @@ export interface AsyncStore extends StoreMethods<false> {
   recall?(policy: Policy, key: string, costs: Costs): Decision | null;
 }
 
-/** A rate refills evenly. A quota renews at a date. Tokens in flight return when their work is done. */
-export type LimitKind = "rate" | "quota" | "in-flight";
+/**
+ * All kinds of limits: what `kinds` of a store says that is built on the functions of `sluice/store`. A rate refills
+ * evenly, a quota renews at a date, and tokens in flight return when their work is done.
+ * @example
+ * class TableStore {
+ *   readonly kinds = LIMIT_KINDS;
+ * }
+ */
+export const LIMIT_KINDS = ["rate", "quota", "in-flight"] as const;
+
+/** One of {@link LIMIT_KINDS}. */
+export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 /** The methods of a store. They return values when `Sync` is true, and promises otherwise. */
 export interface StoreMethods<Sync extends boolean> {
@@ -60,7 +70,7 @@ export interface StoreMethods<Sync extends boolean> {
   /**
    * The kinds of limits that the store keeps. Default: rates alone. A limiter refuses a policy with another kind: a
    * store that does not know quotas would grant them again and again. A store over the functions of `sluice/store`
-   * knows all, if it passes `from` on to `adjustRecords` and its clock has dates.
+   * knows all, {@link LIMIT_KINDS}, if it passes `from` on to `adjustRecords` and its clock has dates.
    */
   readonly kinds?: readonly LimitKind[] | undefined;
   /** Takes `costs` tokens from every limit of `policy` for `key`, or none. */

@@ -6,7 +6,7 @@ import type { Policy } from "../core/policy.js";
 import type { Move, Origin } from "../core/model.js";
 import { peekRecords, type Records } from "../core/records.js";
 import type { GuardOptions } from "../port/guard-options.js";
-import type { AsyncStore, Guard } from "../port/store.js";
+import { LIMIT_KINDS, type AsyncStore, type Guard } from "../port/store.js";
 import { guard } from "../guard/guard.js";
 import { GUARD_OPTIONS, guardOptionsOf } from "../guard/options.js";
 import { bucketName } from "./shared/bucket-name.js";
@@ -86,7 +86,7 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
 class CasStore<Version> implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock;
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly kinds = LIMIT_KINDS;
   readonly guard: Guard;
 
   readonly #backend: CasBackend<Version>;

@@ -16,7 +16,7 @@ import { rateLimit as onExpress, reportCost } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
 import { rateLimit as onNode } from "sluice/node";
-import { guard, type AsyncStore } from "sluice/store";
+import { guard, LIMIT_KINDS, type AsyncStore } from "sluice/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 silenceWarnings("SLUICE_FUNCTION_FAILED");
@@ -113,7 +113,7 @@ function lateStore(random: Random): AsyncStore {
   const store = new MemoryStore();
   const later = async <T>(make: () => T): Promise<T> => (await wait(random() * 3), make());
   return {
-    sync: false, kinds: ["rate", "quota", "in-flight"], clock: store.clock, guard: guard({ timeoutMs: 60_000 }),
+    sync: false, kinds: LIMIT_KINDS, clock: store.clock, guard: guard({ timeoutMs: 60_000 }),
     consume: (...args) => later(() => store.consume(...args)),
     peek: (...args) => later(() => store.peek(...args)),
     adjust: (...args) => later(() => store.adjust(...args)),

@@ -1,5 +1,5 @@
 import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type GuardOptions, type Policy, type SyncStore } from "sluice";
-import { guard, type Guard } from "sluice/store";
+import { guard, LIMIT_KINDS, type Guard } from "sluice/store";
 
 /** A store that has only `consume`, the one method that the port requires. */
 export function bareStore(clock: Clock): SyncStore {
@@ -10,7 +10,7 @@ export function bareStore(clock: Clock): SyncStore {
 /** A memory store that answers later, like one over a network. */
 export class LaterStore implements AsyncStore {
   readonly sync = false;
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly kinds = LIMIT_KINDS;
   readonly guard: Guard;
   readonly clock: Clock | "server";
   readonly inner: MemoryStore;

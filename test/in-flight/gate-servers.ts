@@ -10,7 +10,7 @@ import { rateLimit as onExpress, reportCost } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
 import { rateLimit as onNode } from "sluice/node";
-import { guard } from "sluice/store";
+import { guard, LIMIT_KINDS } from "sluice/store";
 
 export const CAPACITY = 2;
 export const SOON = { interval: 1, timeout: 20_000 };
@@ -142,7 +142,7 @@ export function left(store: MemoryStore, own: PolicyOptions = policy): number | 
 /** A store that answers when the test says so. */
 export class LateStore {
   readonly sync = false;
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly kinds = LIMIT_KINDS;
   readonly inner = new MemoryStore();
   readonly clock = this.inner.clock;
   readonly guard = guard({ timeoutMs: 60_000 });

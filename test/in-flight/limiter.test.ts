@@ -1,6 +1,6 @@
 // Limits in flight through the verbs of a limiter: settle, run, renewal, late give-back, the local share and waiters.
 import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, run, whenDone, type Decision, type AsyncStore, type Policy, type SyncStore } from "sluice";
-import { guard } from "sluice/store";
+import { guard, LIMIT_KINDS } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { expectWarnings } from "../setup/warnings.js";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -146,7 +146,7 @@ describe("run", () => {
 /** A memory store that answers when it is told to, and then counts as shared. */
 class SlowStore {
   readonly sync = false;
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly kinds = LIMIT_KINDS;
   readonly clock: () => number;
   readonly inner: MemoryStore;
   readonly guard = guard({ timeoutMs: 50, breaker: { failures: 1 }, sharedBy: 2 });

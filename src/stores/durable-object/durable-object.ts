@@ -14,7 +14,7 @@ import type { Move, Origin } from "../../core/model.js";
 import { guard } from "../../guard/guard.js";
 import { GUARD_OPTIONS, guardOptionsOf } from "../../guard/options.js";
 import type { GuardOptions } from "../../port/guard-options.js";
-import type { AsyncStore, Charge, Guard } from "../../port/store.js";
+import { LIMIT_KINDS, type AsyncStore, type Charge, type Guard } from "../../port/store.js";
 import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import type { BucketCall, BucketPart } from "./call.js";
@@ -57,7 +57,7 @@ export interface DurableObjectStoreOptions extends GuardOptions {
 export class DurableObjectStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly kinds = LIMIT_KINDS;
   readonly guard: Guard;
 
   readonly #namespace: BucketNamespace;

@@ -7,7 +7,7 @@ import { adjust, renewHeld, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Move, Origin, Returns } from "../../core/model.js";
-import { checkNamedOnce, type Charge, type SyncStore } from "../../port/store.js";
+import { checkNamedOnce, LIMIT_KINDS, type Charge, type SyncStore } from "../../port/store.js";
 import type { HeldRecords } from "./held-records.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
@@ -73,7 +73,7 @@ interface StoredPolicy {
 export class MemoryStore implements SyncStore {
   readonly sync = true;
   readonly clock: Clock;
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly kinds = LIMIT_KINDS;
 
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
   /** The fingerprint of the last key. */

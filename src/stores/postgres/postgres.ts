@@ -10,7 +10,7 @@ import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { Move, Origin } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
-import type { AsyncStore, Charge, Guard } from "../../port/store.js";
+import { LIMIT_KINDS, type AsyncStore, type Charge, type Guard } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
 import { checkCharges, checkCosts } from "../shared/charges.js";
@@ -64,7 +64,7 @@ export interface PostgresStoreOptions extends GuardOptions {
 export class PostgresStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly kinds = LIMIT_KINDS;
   readonly guard: Guard;
 
   readonly #client: PostgresClient;

@@ -6,7 +6,7 @@ import type { Move, Origin } from "../../core/model.js";
 import { peekRecords, type Records } from "../../core/records.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
-import type { AsyncStore, Charge, Guard, StoreMethods, SyncStore } from "../../port/store.js";
+import { LIMIT_KINDS, type AsyncStore, type Charge, type Guard, type StoreMethods, type SyncStore } from "../../port/store.js";
 import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
@@ -56,7 +56,7 @@ type Decide<T> = (found: readonly Records[], now: number) => { readonly answer: 
 class SqlStore<Tx> implements StoreMethods<boolean> {
   readonly sync: boolean;
   readonly clock: Clock | "server";
-  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly kinds = LIMIT_KINDS;
   readonly guard: Guard;
 
   readonly #database: AnySqlDatabase<Tx>;

@@ -1,6 +1,6 @@
 import { whenDone } from "../../../limits/in-flight.js";
 import { createLimiter } from "../../../limiter/create-limiter.js";
-import type { AsyncStore } from "../../../port/store.js";
+import { LIMIT_KINDS, type AsyncStore } from "../../../port/store.js";
 import { MemoryStore } from "../../../stores/memory/memory.js";
 import { guard } from "../../../guard/guard.js";
 import { assertEqual } from "../../assert.js";
@@ -121,7 +121,7 @@ function watchedStore(): { readonly store: MemoryStore; freeTokens(): number } {
 function slowly(store: MemoryStore, wait: () => Promise<void>): AsyncStore {
   return {
     sync: false,
-    kinds: ["rate", "quota", "in-flight"],
+    kinds: LIMIT_KINDS,
     clock: store.clock,
     guard: guard({ timeoutMs: 60_000 }),
     async consume(policy, key, costs) {
