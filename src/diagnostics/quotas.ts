@@ -6,7 +6,7 @@ const CODE = "SLUICE_QUOTA_IN_MEMORY";
 
 /** Warns in production about a quota that this process alone keeps. `isMemory` says whether its store is in memory. */
 export function checkQuota(policy: Policy, isMemory: boolean): void {
-  if (!isMemory || policy.dated === undefined || !isProduction()) return;
+  if (!isMemory || !hasQuota(policy) || !isProduction()) return;
   warnOnce(
     CODE,
     `Expected the quota of policy "${policy.name}" to survive a deployment, got a store in this process's memory. ` +
@@ -25,7 +25,7 @@ const asked = new WeakSet<object>();
  * Warns in production about a quota in a table of Postgres that a crash empties. Asks the server once for each client.
  */
 export function hintUnlogged(client: QueryClient, table: string, parts: readonly { readonly policy: Policy }[]): void {
-  const policy = parts.find((part) => part.policy.dated !== undefined)?.policy;
+  const policy = parts.find((part) => hasQuota(part.policy))?.policy;
   if (policy === undefined || asked.has(client) || isQuiet(CODE) || !isProduction()) return;
   asked.add(client);
   const quoted = table.replace(/\w+/g, '"$&"');
@@ -41,6 +41,10 @@ export function hintUnlogged(client: QueryClient, table: string, parts: readonly
     .query("SELECT relpersistence = 'u' AS unlogged FROM pg_class WHERE oid = to_regclass($1::text)", [quoted])
     .then(warn)
     .catch(() => undefined);
+}
+
+function hasQuota({ limits }: Policy): boolean {
+  return limits.some(({ renews }) => renews !== undefined);
 }
 
 function isProduction(): boolean {

@@ -1,4 +1,4 @@
-import { createLimiter, daily, MemoryStore, perSecond } from "sluice";
+import { createLimiter, daily, MemoryStore, perSecond, whenDone } from "sluice";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice, hearWarnings } from "../helpers/warned.js";
 
@@ -13,6 +13,7 @@ describe("SLUICE_QUOTA_IN_MEMORY", () => {
     vi.stubEnv("NODE_ENV", "production");
     const given = hearWarnings();
     createLimiter({ policy: { capacity: 5, refill: perSecond(1) } });
+    createLimiter({ policy: { name: "work", capacity: 5, returns: whenDone() } });
     expect(given).toEqual([]);
     createLimiter({ policy: quota });
     createLimiter({ policy: { ...quota, name: "other" }, store: new MemoryStore({ clock: () => 0 }) });

@@ -6,7 +6,7 @@ import type { Costs } from "../../core/limit.js";
 import { adjust, renewHeld, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { Move, Origin, Returns } from "../../core/model.js";
+import type { Limit, Move, Origin } from "../../core/model.js";
 import { checkNamedOnce, LIMIT_KINDS, type Charge, type SyncStore } from "../../port/store.js";
 import type { HeldRecords } from "./held-records.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
@@ -222,13 +222,14 @@ export class MemoryStore implements SyncStore {
     this.#saltOf(policy.name, salt);
     const buckets = policy.limits.map(fullBucket);
     const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0, slot: 0 }));
-    const tables = policy.limits.map(({ returns }) => (returns === undefined ? this.#table : this.#heldBy(returns)));
+    const tables = policy.limits.map((limit) => (limit.kind.apart === undefined ? this.#table : this.#heldBy(limit)));
     const entry = { policy, salt, limits, tables, buckets };
     this.#byPolicy.set(policy, entry);
     return entry;
   }
 
-  #heldBy({ dating }: Returns): HeldRecords {
-    return (this.#held ??= new (dating.table as typeof HeldRecords)(this.#maxKeys));
+  #heldBy({ renews, returns }: Limit): HeldRecords {
+    const Table = (renews ?? returns)?.dating.table as typeof HeldRecords;
+    return (this.#held ??= new Table(this.#maxKeys));
   }
 }
