@@ -49,7 +49,7 @@ export {
   type AnyLimiter, type CombinedDecision, type DecisionOf, type KeyOf, type KeysOf, type Members, type SyncOf,
 } from "./limiter/several/combination.js";
 export { combine } from "./limiter/several/combine.js";
-export { createWaiter, type Waiter, type WaiterOptions, type WaitOptions } from "./limiter/waiting/create-waiter.js";
+export { createWaiter, type Waiter, type WaiterOptions, type WaiterConsumeOptions } from "./limiter/waiting/create-waiter.js";
 export { rateLimit, type InEntryOfFramework } from "./http/misplaced.js";
 export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address/address-key.js";
 export { silenceWarnings, type WarningCode } from "./warnings/warnings.js";

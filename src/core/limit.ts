@@ -19,7 +19,7 @@ export interface RateOptions extends LimitNumbers {
 export interface QuotaOptions extends LimitNumbers {
   /** Whole tokens of one period. At least 1. */
   readonly capacity: number;
-  /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
+  /** When the quota starts again, such as `monthly({ timeZone: "Europe/Berlin" })`. */
   readonly renews: Renewal;
   readonly refill?: undefined;
   readonly returns?: undefined;

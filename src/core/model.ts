@@ -16,7 +16,7 @@ export interface Renewal {
   /** The local time, such as `"06:00"`. */
   readonly at: string;
   /** The IANA time zone, such as `"Europe/Berlin"`. */
-  readonly zone: string;
+  readonly timeZone: string;
   /** @internal */
   readonly dating: Dating;
 }
@@ -34,7 +34,7 @@ export interface InFlightTimes {
   /** Milliseconds after which a refused caller may ask again. */
   readonly retryAfterMs: number;
   /** Milliseconds for which the tokens of one work are renewed at most. */
-  readonly longestMs: number;
+  readonly maxWorkMs: number;
 }
 
 /**

@@ -19,7 +19,7 @@ export interface SingleRatePolicy extends InlineLimit {
 export interface SingleQuotaPolicy extends InlineLimit {
   /** Whole tokens of one period. At least 1. */
   readonly capacity: number;
-  /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
+  /** When the quota starts again, such as `monthly({ timeZone: "Europe/Berlin" })`. */
   readonly renews: Renewal;
   readonly refill?: undefined;
   readonly returns?: undefined;

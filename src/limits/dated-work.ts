@@ -123,10 +123,10 @@ function checkStoreKinds(given: object, { name, limits }: Policy): void {
 
 // One renewal moves the tokens that one work holds of all limits.
 function checkSameTimes(name: string, first: Returns, other: Returns): void {
-  if (first.staleAfterMs === other.staleAfterMs && first.longestMs === other.longestMs) return;
-  const text = ({ staleAfterMs, longestMs }: Returns): string => `${staleAfterMs} and ${longestMs}`;
+  if (first.staleAfterMs === other.staleAfterMs && first.maxWorkMs === other.maxWorkMs) return;
+  const text = ({ staleAfterMs, maxWorkMs }: Returns): string => `${staleAfterMs} and ${maxWorkMs}`;
   throw new RangeError(
-    `Expected the limits in flight of policy "${name}" to have the same \`staleAfterMs\` and \`longestMs\`, got ` +
+    `Expected the limits in flight of policy "${name}" to have the same \`staleAfterMs\` and \`maxWorkMs\`, got ` +
     `${text(first)}, and ${text(other)}. Their tokens are renewed together: pass the same to each \`whenDone\``,
   );
 }

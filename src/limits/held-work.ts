@@ -22,13 +22,13 @@ export function moveAfter(at: number, renewals: number, times: InFlightTimes): M
 
 /**
  * What is to be done about the tokens of work that is `ageMs` old: to wait, to renew them, or nothing more. They are
- * "lost" when the date is over to which they were moved, and "over" after `longestMs`. `fullMs` is the longest time
+ * "lost" when the date is over to which they were moved, and "over" after `maxWorkMs`. `fullMs` is the longest time
  * from an instant to its date.
  */
 export function renewalState(
   renewals: number, ageMs: number, times: InFlightTimes, fullMs: number,
 ): "waits" | "due" | "lost" | "over" {
-  if (ageMs > times.longestMs) return "over";
+  if (ageMs > times.maxWorkMs) return "over";
   if (ageMs > msAfter(renewals, times) + fullMs) return "lost";
   return ageMs >= msAfter(renewals + 1, times) ? "due" : "waits";
 }

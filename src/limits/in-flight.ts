@@ -22,7 +22,7 @@ export interface WhenDoneOptions {
    * Milliseconds for which one work may keep its tokens. Then they are no longer renewed. At least `staleAfterMs`,
    * default 3,600,000.
    */
-  readonly longestMs?: number | undefined;
+  readonly maxWorkMs?: number | undefined;
 }
 
 /**
@@ -35,11 +35,11 @@ export interface WhenDoneOptions {
  * const parallel = { name: "parallel", capacity: 4, returns: whenDone() };
  */
 export function whenDone(options: WhenDoneOptions = {}): Returns {
-  const own = checkOptions(options, ["staleAfterMs", "retryAfterMs", "longestMs"]);
+  const own = checkOptions(options, ["staleAfterMs", "retryAfterMs", "maxWorkMs"]);
   const staleAfterMs = timeIn("staleAfterMs", own.staleAfterMs ?? 15_000, 1_000, ONE_HOUR_MS);
   const retryAfterMs = timeIn("retryAfterMs", own.retryAfterMs ?? 1_000, 1, LONGEST_MS);
-  const longestMs = timeIn("longestMs", own.longestMs ?? ONE_HOUR_MS, staleAfterMs, LONGEST_MS);
-  const written = { staleAfterMs, retryAfterMs, longestMs };
+  const maxWorkMs = timeIn("maxWorkMs", own.maxWorkMs ?? ONE_HOUR_MS, staleAfterMs, LONGEST_MS);
+  const written = { staleAfterMs, retryAfterMs, maxWorkMs };
   return Object.freeze(Object.defineProperty(written, "dating", { value: inFlightDating(written) })) as Returns;
 }
 

@@ -10,7 +10,7 @@ export interface DailyOptions {
   /** The local time at which the day begins, from `"00:00"` to `"23:59"`. Default `"00:00"`. */
   readonly at?: string | undefined;
   /** An IANA time zone, such as `"Europe/Berlin"`. Default `"UTC"`. */
-  readonly zone?: string | undefined;
+  readonly timeZone?: string | undefined;
   /** Only in a copy of what `daily` returned. */
   readonly every?: "day" | undefined;
 }
@@ -44,7 +44,7 @@ const DAY_SECONDS = 86_400;
  * A time that the clock skips is the end of the skipped hour; of two equal times the first one counts. Throws a
  * TypeError or RangeError that names the wrong option.
  * @example
- * const exports = { name: "day", capacity: 5, renews: daily({ at: "06:00", zone: "Europe/Berlin" }) };
+ * const exports = { name: "day", capacity: 5, renews: daily({ at: "06:00", timeZone: "Europe/Berlin" }) };
  */
 export function daily(options: DailyOptions = {}): Renewal {
   return renewal("day", 1, options, undefined);
@@ -53,7 +53,7 @@ export function daily(options: DailyOptions = {}): Renewal {
 /**
  * Returns the `renews` of a quota that renews every week. See {@link daily} for changes of the clock.
  * @example
- * const reports = { name: "week", capacity: 100, renews: weekly({ day: "monday", zone: "America/New_York" }) };
+ * const reports = { name: "week", capacity: 100, renews: weekly({ day: "monday", timeZone: "America/New_York" }) };
  */
 export function weekly(options: WeeklyOptions = {}): Renewal {
   return renewal("week", 7, options, "monday");
@@ -62,21 +62,21 @@ export function weekly(options: WeeklyOptions = {}): Renewal {
 /**
  * Returns the `renews` of a quota that renews every month. See {@link daily} for changes of the clock.
  * @example
- * const month = { name: "month", capacity: 1_000_000, renews: monthly({ zone: "Europe/Berlin" }) };
+ * const month = { name: "month", capacity: 1_000_000, renews: monthly({ timeZone: "Europe/Berlin" }) };
  */
 export function monthly(options: MonthlyOptions = {}): Renewal {
   return renewal("month", 31, options, 1);
 }
 
 function renewal(every: PeriodStart["every"], days: number, options: object, firstDay: string | number | undefined): Renewal {
-  const names = ["at", "zone", "every", ...(firstDay === undefined ? [] : ["day"])];
+  const names = ["at", "timeZone", "every", ...(firstDay === undefined ? [] : ["day"])];
   const given: Record<string, unknown> = { ...checkOptions(options, names) };
-  const { at = "00:00", zone = "UTC", day = firstDay } = given;
+  const { at = "00:00", timeZone = "UTC", day = firstDay } = given;
   if (given["every"] !== undefined && given["every"] !== every) {
     throw new RangeError(expected("every", `"${every}"`, given["every"]));
   }
-  const written = Object.freeze({ every, ...(day === undefined ? {} : { day }), at, zone }) as Omit<Renewal, "dating">;
-  const schedule = { every, day: numberOf(every, day), atMs: timeOf(at), zone: checkZone(zone) };
+  const written = Object.freeze({ every, ...(day === undefined ? {} : { day }), at, timeZone }) as Omit<Renewal, "dating">;
+  const schedule = { every, day: numberOf(every, day), atMs: timeOf(at), zone: checkZone(timeZone) };
   // Three hours more, for the clock of Casey in Antarctica: the largest step back since 1970.
   const fullMs = (days * DAY_SECONDS + 10_800) * 1_000;
   const periodAt = periodsOf(schedule);
@@ -100,13 +100,13 @@ function timeOf(at: unknown): number {
   return (Number(match[1]) * 60 + Number(match[2])) * 60_000;
 }
 
-function checkZone(zone: unknown): string {
+function checkZone(timeZone: unknown): string {
   try {
-    if (typeof zone === "string") return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone;
+    if (typeof timeZone === "string") return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
   } catch {
     // Not a zone that this platform knows.
   }
-  throw new RangeError(expected("zone", 'a time zone such as "Europe/Berlin"', zone));
+  throw new RangeError(expected("timeZone", 'a time zone such as "Europe/Berlin"', timeZone));
 }
 
 /** Makes the arithmetic of a quota whose period at an instant has the last millisecond `dateOf`. */

@@ -37,7 +37,7 @@ const byDecision = new WeakMap<Decision, Renewing>();
  */
 const beats = new Map<number, Set<Renewing>>();
 
-/** Renews the tokens of work until {@link stopRenewing}, at most for `longestMs`. */
+/** Renews the tokens of work until {@link stopRenewing}, at most for `maxWorkMs`. */
 export function keepRenewing(work: HeldWork): void {
   const { decision, policy, store } = work;
   const limit = policy.inFlight;

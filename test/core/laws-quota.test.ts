@@ -22,7 +22,7 @@ function renewalOf({ lengths: list }: Extract<ModelLimit, { kind: "quota" }>): R
   if (renews === undefined) {
     const facts = { calendar: list.join(" "), fullMs: Math.max(...list), windowSeconds: 1 };
     const dating = quotaDating(facts, (now) => periodOf(list, now)[1] - 1);
-    renews = Object.defineProperty({ every: "day", at: "", zone: "" }, "dating", { value: dating }) as Renewal;
+    renews = Object.defineProperty({ every: "day", at: "", timeZone: "" }, "dating", { value: dating }) as Renewal;
     quotas.set(list, renews);
   }
   return renews;

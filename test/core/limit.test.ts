@@ -107,7 +107,7 @@ describe("policies", () => {
 
   test("two limits in flight are the same when they count alike, and refused callers are told to ask again alike", () => {
     const policyOf = (options?: Parameters<typeof whenDone>[0]): Policy => definePolicy({ capacity: 5, returns: whenDone(options) });
-    expect(samePolicy(policyOf(), policyOf({ longestMs: 60_000 }))).toBe(true);
+    expect(samePolicy(policyOf(), policyOf({ maxWorkMs: 60_000 }))).toBe(true);
     for (const other of [{ staleAfterMs: 16_000 }, { retryAfterMs: 999 }]) expect(samePolicy(policyOf(), policyOf(other))).toBe(false);
   });
 });

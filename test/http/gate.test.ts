@@ -283,7 +283,7 @@ test("a computed cost above the capacity: 400, what is left, and no wait", () =>
 test("shareStore makes a store that counts from 1970 for a quota alone, whatever its names", () => {
   const clockOf = (policy: unknown): unknown => (shareStore({ policy }) as { store?: MemoryStore }).store?.clock;
   const rate = { capacity: 1, refill: perSecond(1) };
-  const quota = { name: "day", capacity: 1, renews: daily({ zone: "UTC" }) };
+  const quota = { name: "day", capacity: 1, renews: daily({ timeZone: "UTC" }) };
   expect([rate, { ...rate, name: "renews-x" }, { limits: [{ ...rate, name: "renews" }] }].map(clockOf)).toEqual(Array(3).fill(monotonicClock));
   expect([quota, { limits: [quota] }, definePolicy(quota)].map(clockOf)).toEqual(Array(3).fill(Date.now));
   // What is wrong is found by the gate, which names the wrong option.

@@ -102,9 +102,9 @@ describe("run", () => {
   });
 
   // Each has a `staleAfterMs` of its own, and so a timer that begins in it.
-  test.each([["one limiter", 12_000], ["a combination", 12_001]])("L21 · work that lives longer than staleAfterMs keeps its tokens, at most for longestMs: %s", async (which, staleAfterMs) => {
+  test.each([["one limiter", 12_000], ["a combination", 12_001]])("L21 · work that lives longer than staleAfterMs keeps its tokens, at most for maxWorkMs: %s", async (which, staleAfterMs) => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
-    const { clock, limiter } = world(definePolicy({ name: "p", limits: [{ ...parallel, returns: whenDone({ staleAfterMs, longestMs: 60_000 }) }] }));
+    const { clock, limiter } = world(definePolicy({ name: "p", limits: [{ ...parallel, returns: whenDone({ staleAfterMs, maxWorkMs: 60_000 }) }] }));
     let end = (): void => undefined;
     const work = (): Promise<void> => new Promise((resolve) => (end = resolve));
     const done = which === "one limiter" ? run(limiter, "ann", work) : run(combine({ a: limiter }), { a: "ann" }, work);
@@ -226,7 +226,7 @@ describe("whenDone", () => {
     [{ staleAfterMs: 999 }, "Expected `staleAfterMs` to be from 1000 to 3600000 ms, got 999"],
     [{ staleAfterMs: 0.5 }, "Expected `staleAfterMs` to be a positive integer"],
     [{ retryAfterMs: 0 }, "Expected `retryAfterMs` to be a positive integer"],
-    [{ staleAfterMs: 5_000, longestMs: 4_999 }, "Expected `longestMs` to be from 5000 to 2147483647 ms, got 4999"],
+    [{ staleAfterMs: 5_000, maxWorkMs: 4_999 }, "Expected `maxWorkMs` to be from 5000 to 2147483647 ms, got 4999"],
     [{ atMostMs: 5 }, "Unknown option `atMostMs`"],
   ])("%j: %s", (options, message) => {
     expect(() => whenDone(options as never)).toThrow(message);
@@ -234,7 +234,7 @@ describe("whenDone", () => {
 
   test("is plain data, and a copy is made again by whenDone(copy)", () => {
     const made = whenDone({ staleAfterMs: 5_000 });
-    expect(JSON.parse(JSON.stringify(made))).toEqual({ staleAfterMs: 5_000, retryAfterMs: 1_000, longestMs: 3_600_000 });
+    expect(JSON.parse(JSON.stringify(made))).toEqual({ staleAfterMs: 5_000, retryAfterMs: 1_000, maxWorkMs: 3_600_000 });
     const copy = structuredClone(made) as never;
     expect(() => definePolicy({ capacity: 1, returns: copy })).toThrow("For a copy write whenDone(limit.returns)");
     expect(definePolicy({ capacity: 1, returns: whenDone(copy) })).toMatchObject({ limits: [{ returns: { staleAfterMs: 5_000 } }] });

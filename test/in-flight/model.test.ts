@@ -86,7 +86,7 @@ test("L21 · every decision is that of a list of tokens with a date each, under 
     fc.property(setup, fc.array(step, { minLength: 1, maxLength: 60 }), ({ capacity, staleAfterMs, retryAfterMs }, steps) => {
       const clock = new ManualClock(1_700_000_000_000);
       const store = new MemoryStore({ clock: clock.now });
-      const policy = definePolicy({ name: "p", capacity, returns: whenDone({ staleAfterMs, retryAfterMs, longestMs: 16_000 }) });
+      const policy = definePolicy({ name: "p", capacity, returns: whenDone({ staleAfterMs, retryAfterMs, maxWorkMs: 16_000 }) });
       const model = new Model(capacity, staleAfterMs, retryAfterMs);
       const instants = [clock.now()];
       for (const one of steps) {

@@ -53,9 +53,9 @@ class FarStore implements AsyncStore {
 }
 
 // Each test has a `staleAfterMs` of its own, and so a timer that begins in it.
-function far(staleAfterMs: number, more: { longestMs?: number; capacity?: number } = {}) {
-  const { longestMs, capacity = 2 } = more;
-  const policy = definePolicy({ name: "p", limits: [{ name: "parallel", capacity, returns: whenDone({ staleAfterMs, longestMs }) }] });
+function far(staleAfterMs: number, more: { maxWorkMs?: number; capacity?: number } = {}) {
+  const { maxWorkMs, capacity = 2 } = more;
+  const policy = definePolicy({ name: "p", limits: [{ name: "parallel", capacity, returns: whenDone({ staleAfterMs, maxWorkMs }) }] });
   const store = new FarStore();
   const limiter = createLimiter<AsyncStore>({ policy, store, onStoreError: "unavailable" });
   const left = (key = "ann"): number => store.inner.peek(policy, key, 0).remaining;
@@ -277,10 +277,10 @@ describe("several limits in flight in one policy", () => {
 
   test.each([
     [[{ staleAfterMs: 9_000 }], [{ staleAfterMs: 1_000 }], "9000 and 3600000, and 1000 and 3600000"],
-    [[{ longestMs: 60_000 }], [], "15000 and 60000, and 15000 and 3600000"],
+    [[{ maxWorkMs: 60_000 }], [], "15000 and 60000, and 15000 and 3600000"],
   ] as const)("L21 · with other times are refused: %j and %j", (one, other, got) => {
     expect(() => createLimiter({ policy: returning([...one], [...other]) })).toThrow(new RangeError(
-      `Expected the limits in flight of policy "p" to have the same \`staleAfterMs\` and \`longestMs\`, got ${got}. ` +
+      `Expected the limits in flight of policy "p" to have the same \`staleAfterMs\` and \`maxWorkMs\`, got ${got}. ` +
       "Their tokens are renewed together: pass the same to each `whenDone`",
     ));
   });

@@ -79,7 +79,7 @@ test.each([
 });
 
 test("L21 · what is to be done about work at each instant, and its next move", () => {
-  const times = { staleAfterMs: 9_000, retryAfterMs: 1, longestMs: 60_000 };
+  const times = { staleAfterMs: 9_000, retryAfterMs: 1, maxWorkMs: 60_000 };
   const state = (renewals: number, ageMs: number) => renewalState(renewals, ageMs, times, 9_562);
   expect([state(0, 0), state(0, 2_999), state(0, 3_000), state(0, 9_562), state(0, 9_563)]).toEqual(["waits", "waits", "due", "due", "lost"]);
   expect([state(2, 8_999), state(2, 9_000), state(2, 15_562), state(2, 15_563)]).toEqual(["waits", "due", "due", "lost"]);

@@ -12,7 +12,7 @@ import { readings } from "../../src/core/decision.js";
 
 const NOON = Date.parse("2026-11-23T12:00Z");
 const HOUR = 3_600_000;
-const month = definePolicy({ name: "api", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "month", capacity: 100, renews: monthly({ zone: "Europe/Berlin" }) }] });
+const month = definePolicy({ name: "api", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "month", capacity: 100, renews: monthly({ timeZone: "Europe/Berlin" }) }] });
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -118,7 +118,7 @@ describe("L20 · a limiter with a quota", () => {
 
   test("L20 · refuses two limiters of one name on one store whose periods differ, and takes two copies of one", () => {
     const store = new MemoryStore({ clock: Date.now });
-    const make = (zone: string) => createLimiter({ policy: { name: "api", capacity: 5, renews: daily({ zone }) }, store });
+    const make = (timeZone: string) => createLimiter({ policy: { name: "api", capacity: 5, renews: daily({ timeZone }) }, store });
     make("Europe/Berlin");
     make("Europe/Berlin");
     expect(() => make("Europe/London")).toThrow(RangeError);
@@ -166,7 +166,7 @@ describe("L20 · a limiter with a quota", () => {
 describe("13 · header fields of a quota", () => {
   test("26 · w is 86,400, 604,800 or 2,678,400; t and RateLimit-Reset are the seconds to its end", () => {
     const clock = new ManualClock(NOON);
-    const policy = definePolicy({ name: "api", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "day", capacity: 2, renews: daily({ zone: "Europe/Berlin" }) }] });
+    const policy = definePolicy({ name: "api", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "day", capacity: 2, renews: daily({ timeZone: "Europe/Berlin" }) }] });
     const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     const writer = createHeaderWriter(["triple", "draft-11"]);
     const fieldsOf = (decision: Decision): Record<string, string> => {
@@ -187,7 +187,7 @@ describe("13 · header fields of a quota", () => {
 
 test("L20 · a refund gives back in the first hour of a day of 27 hours", () => {
   const clock = new ManualClock(Date.parse("2012-02-21T13:00:05Z")); // the clock of Casey goes back by 3 hours
-  const limiter = createLimiter({ policy: { name: "d", capacity: 10, renews: daily({ zone: "Antarctica/Casey" }) }, store: new MemoryStore({ clock: clock.now }) });
+  const limiter = createLimiter({ policy: { name: "d", capacity: 10, renews: daily({ timeZone: "Antarctica/Casey" }) }, store: new MemoryStore({ clock: clock.now }) });
   const decision = limiter.consume("k", 8);
   expect([decision.resetMs, limiter.refund("k", decision), limiter.peek("k").remaining]).toEqual([27 * HOUR - 5_000, true, 10]);
 });

@@ -14,7 +14,7 @@ const datesOf = (renews: Renewal, at: number): readonly number[] => datesNear(de
 
 describe("L20 · the periods of a quota", () => {
   test("L20 · begin in 17 zones at the frozen instants: daylight saving, skipped and doubled hours, short months, a skipped day", () => {
-    expect(new Set(vectors.map(({ zone }) => zone)).size).toBe(17);
+    expect(new Set(vectors.map(({ timeZone }) => timeZone)).size).toBe(17);
     for (const { begins, ...written } of vectors) {
       const renews = renewalOf(written as Written);
       const instants = begins.map((begin) => Date.parse(begin));
@@ -29,12 +29,12 @@ describe("L20 · the periods of a quota", () => {
     }
   });
 
-  const zones = [...new Set(vectors.map(({ zone }) => zone))];
+  const zones = [...new Set(vectors.map(({ timeZone }) => timeZone))];
   const times = fc.record({ hours: fc.nat(23), minutes: fc.constantFrom(0, 1, 15, 30, 59) }).map(({ hours, minutes }) => `${String(hours).padStart(2, "0")}:${String(minutes).padStart(2, "0")}`);
   const rules = fc.oneof(
-    fc.record({ every: fc.constant("day"), at: times, zone: fc.constantFrom(...zones) }),
-    fc.record({ every: fc.constant("week"), day: fc.constantFrom("monday", "thursday", "sunday"), at: times, zone: fc.constantFrom(...zones) }),
-    fc.record({ every: fc.constant("month"), day: fc.integer({ min: 1, max: 31 }), at: times, zone: fc.constantFrom(...zones) }),
+    fc.record({ every: fc.constant("day"), at: times, timeZone: fc.constantFrom(...zones) }),
+    fc.record({ every: fc.constant("week"), day: fc.constantFrom("monday", "thursday", "sunday"), at: times, timeZone: fc.constantFrom(...zones) }),
+    fc.record({ every: fc.constant("month"), day: fc.integer({ min: 1, max: 31 }), at: times, timeZone: fc.constantFrom(...zones) }),
   ) as fc.Arbitrary<Written>;
   // Near a change of a clock, where all mistakes are.
   const near = fc.tuple(fc.constantFrom(...vectors.flatMap(({ begins }) => begins.map((begin) => Date.parse(begin)))), fc.integer({ min: -30 * HOUR, max: 30 * HOUR })).map(([a, b]) => a + b);
@@ -68,8 +68,8 @@ describe("L20 · the periods of a quota", () => {
   });
 
   test("L20 · a day begins at midnight in Berlin on both days of the clock change, and a month on the 1st", () => {
-    const day = daily({ zone: "Europe/Berlin" });
-    const month = monthly({ zone: "Europe/Berlin" });
+    const day = daily({ timeZone: "Europe/Berlin" });
+    const month = monthly({ timeZone: "Europe/Berlin" });
     expect(periodAt(day, Date.parse("2024-03-31T12:00+02:00"))).toEqual(["2024-03-30T23:00:00.000Z", "2024-03-31T21:59:59.999Z"]); // 23 hours
     expect(periodAt(day, Date.parse("2024-10-27T12:00+01:00"))).toEqual(["2024-10-26T22:00:00.000Z", "2024-10-27T22:59:59.999Z"]); // 25 hours
     expect(periodAt(month, Date.parse("2024-03-31T12:00+02:00"))).toEqual(["2024-02-29T23:00:00.000Z", "2024-03-31T21:59:59.999Z"]);
@@ -82,24 +82,24 @@ describe("daily, weekly and monthly", () => {
 
   test("return plain, frozen data. A copy of it makes the same quota again", () => {
     for (const [renews, written] of [
-      [daily(), { every: "day", at: "00:00", zone: "UTC" }],
-      [daily({ at: "06:00", zone: "Europe/Berlin" }), { every: "day", at: "06:00", zone: "Europe/Berlin" }],
-      [weekly(), { every: "week", day: "monday", at: "00:00", zone: "UTC" }],
-      [monthly({ day: 17 }), { every: "month", day: 17, at: "00:00", zone: "UTC" }],
+      [daily(), { every: "day", at: "00:00", timeZone: "UTC" }],
+      [daily({ at: "06:00", timeZone: "Europe/Berlin" }), { every: "day", at: "06:00", timeZone: "Europe/Berlin" }],
+      [weekly(), { every: "week", day: "monday", at: "00:00", timeZone: "UTC" }],
+      [monthly({ day: 17 }), { every: "month", day: 17, at: "00:00", timeZone: "UTC" }],
     ] as const) {
       expect(structuredClone(renews)).toEqual(written);
       expect(Object.isFrozen(renews)).toBe(true);
       expect(samePolicy(definePolicy(limitOf(renews)), definePolicy(limitOf(renewalOf(structuredClone(renews)))))).toBe(true);
     }
-    expect(samePolicy(definePolicy(limitOf(daily())), definePolicy(limitOf(daily({ zone: "Asia/Tokyo" }))))).toBe(false);
+    expect(samePolicy(definePolicy(limitOf(daily())), definePolicy(limitOf(daily({ timeZone: "Asia/Tokyo" }))))).toBe(false);
   });
 
   test.each<[() => unknown, string]>([
     [() => daily({ at: "6:00" }), 'RangeError: Expected `at` to be a time from "00:00" to "23:59", got "6:00"'],
     [() => daily({ at: "24:00" }), 'RangeError: Expected `at` to be a time from "00:00" to "23:59", got "24:00"'],
-    [() => daily({ zone: "Berlin" }), 'RangeError: Expected `zone` to be a time zone such as "Europe/Berlin", got "Berlin"'],
-    [() => daily({ zone: 5 as never }), 'RangeError: Expected `zone` to be a time zone such as "Europe/Berlin", got 5'],
-    [() => daily({ day: 1 } as never), "TypeError: Unknown option `day`. Known options: `at`, `zone`, `every`"],
+    [() => daily({ timeZone: "Berlin" }), 'RangeError: Expected `timeZone` to be a time zone such as "Europe/Berlin", got "Berlin"'],
+    [() => daily({ timeZone: 5 as never }), 'RangeError: Expected `timeZone` to be a time zone such as "Europe/Berlin", got 5'],
+    [() => daily({ day: 1 } as never), "TypeError: Unknown option `day`. Known options: `at`, `timeZone`, `every`"],
     [() => weekly({ day: "montag" as never }), 'RangeError: Expected `day` to be a day such as "monday", got "montag"'],
     [() => weekly({ day: 1 as never }), 'RangeError: Expected `day` to be a day such as "monday", got 1'],
     [() => monthly({ day: 32 }), "RangeError: Expected `day` to be a whole number from 1 to 31, got 32"],

@@ -45,8 +45,8 @@ export function beginningsOf(written: Written, from: number, to: number): number
   const begins = localBeginnings(written, from, to).map((local) => {
     let t = Date.parse(`${local.replace(" ", "T")}Z`) - 27 * 3_600_000; // before every zone
     // Hours first, where the clock is far behind.
-    while (shown(t + 4 * 3_600_000, written.zone) < local && shown(t + 2 * 3_600_000, written.zone) < local && shown(t + 3_600_000, written.zone) < local) t += 3_600_000;
-    while (shown(t, written.zone) < local) t += MINUTE;
+    while (shown(t + 4 * 3_600_000, written.timeZone) < local && shown(t + 2 * 3_600_000, written.timeZone) < local && shown(t + 3_600_000, written.timeZone) < local) t += 3_600_000;
+    while (shown(t, written.timeZone) < local) t += MINUTE;
     return t;
   });
   return [...new Set(begins)].sort((a, b) => a - b);

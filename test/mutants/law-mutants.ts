@@ -713,7 +713,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter", in: "renewalState",
-    find: 'if (ageMs > times.longestMs) return "over";',
+    find: 'if (ageMs > times.maxWorkMs) return "over";',
     replace: "",
   },
   {
@@ -788,7 +788,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "renewals", in: "checkSameTimes",
-    find: "first.staleAfterMs === other.staleAfterMs && first.longestMs === other.longestMs",
+    find: "first.staleAfterMs === other.staleAfterMs && first.maxWorkMs === other.maxWorkMs",
     replace: "first.staleAfterMs > 0 || other.staleAfterMs > 0",
   },
   {

@@ -15,13 +15,13 @@ const PERIOD_MS = 2_000;
 /** A quota of periods of 2 s. */
 const shortQuota = (real: Real, name: string, capacity: number) => ({
   name, capacity,
-  renews: Object.defineProperty({ every: "day", at: "00:00", zone: "UTC" }, "dating", {
+  renews: Object.defineProperty({ every: "day", at: "00:00", timeZone: "UTC" }, "dating", {
     value: real.quotaDating({ calendar: "2 s", fullMs: PERIOD_MS, windowSeconds: 2 }, (now) => (Math.floor(now / PERIOD_MS) + 1) * PERIOD_MS - 1),
   }) as never,
 });
 
 // `staleAfterMs` is 1,600, so a date is the end of a step of 100 ms.
-const parallel = (real: Real, capacity: number) => ({ name: "parallel", capacity, returns: real.whenDone({ staleAfterMs: 1_600, longestMs: 4_000 }) });
+const parallel = (real: Real, capacity: number) => ({ name: "parallel", capacity, returns: real.whenDone({ staleAfterMs: 1_600, maxWorkMs: 4_000 }) });
 
 const STORE_WORLDS: readonly StoreWorld[] = [
   {

@@ -6,7 +6,7 @@ import { nodeReader, refuseOnNode } from "sluice/node";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 
 export function serveSockets(server: Server, userOf: (request: IncomingMessage) => string | undefined, onMessage: (socket: WebSocket, data: RawData) => void, store = new MemoryStore()): void {
-  const open = { name: "open", capacity: 5, returns: whenDone({ longestMs: 86_400_000 }) }; // at once, each for at most a day
+  const open = { name: "open", capacity: 5, returns: whenDone({ maxWorkMs: 86_400_000 }) }; // at once, each for at most a day
   const policy = { name: "upgrades", limits: [{ name: "rate", capacity: 5, refill: perMinute(5) }, open] };
   const gate = createGate<IncomingMessage>({ policy, store, key: (request) => ["user", userOf(request)], unidentified: "refuse" }, nodeReader);
   const messages = createLimiter({ policy: { name: "messages", capacity: 20, refill: perSecond(10) }, store });

@@ -48,7 +48,7 @@ const JOB_OPTIONS: readonly Replacement[] = [
   { of: [BOTTLENECK], names: "strategy rejectOnDrop penalty", here: `${NONE_TEXT}; a full waiter refuses` },
   { of: [BOTTLENECK], names: "weight", here: "`consume(key, cost)`" },
   { of: [BOTTLENECK], names: "priority", here: `${NONE_TEXT}; a waiter serves in order of arrival` },
-  { of: [BOTTLENECK], names: "expiration", here: "`longestMs` of `whenDone`" },
+  { of: [BOTTLENECK], names: "expiration", here: "`maxWorkMs` of `whenDone`" },
   {
     of: [QUEUE, UPSTASH], names: "timeout",
     here: "`timeoutMs` of the store for its calls, `maxWaitMs` of `createWaiter` for a wait, an `AbortSignal` for work",

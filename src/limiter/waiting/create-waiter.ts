@@ -32,7 +32,7 @@ export interface WaiterOptions {
 }
 
 /** The options of one call of a {@link Waiter}. */
-export interface WaitOptions<K = Key> extends ConsumeOptions<K> {
+export interface WaiterConsumeOptions<K = Key> extends ConsumeOptions<K> {
   /**
    * The longest wait for tokens, in whole milliseconds. 0 takes tokens only if they are there now. Default: `maxWaitMs`
    * of the waiter.
@@ -59,7 +59,7 @@ export interface Waiter<K = Key, D extends Decision = Decision> extends Limiter<
    * `maxWaitMs` bounds the wait for tokens. The store adds at most its timeout until the call is sent, and as much
    * again for its answer. A limiter in shadow mode never makes a caller wait.
    */
-  consume(key: K, cost?: number | WaitOptions<K>): Promise<D>;
+  consume(key: K, cost?: number | WaiterConsumeOptions<K>): Promise<D>;
   /**
    * The number of callers that have a place in a queue now, for all keys. On Cloudflare Workers this includes callers
    * of requests that ended early.
@@ -133,7 +133,7 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
   function argumentsOf(key: K, asked: unknown): [Charges, Partial<WaitBounds>] {
     if (typeof asked !== "object" || asked === null) return [inner.charges(key, asked), {}];
     checkNames(asked, ["cost", "policy", "maxWaitMs", "signal"]);
-    const { maxWaitMs: own, signal, ...rest } = ownMembers(asked as WaitOptions<K>);
+    const { maxWaitMs: own, signal, ...rest } = ownMembers(asked as WaiterConsumeOptions<K>);
     const charges = inner.charges(key, rest);
     return [charges, { signal: checkSignal(signal), ...(own === undefined ? {} : { maxWaitMs: checkMaxWait(own) }) }];
   }

@@ -76,7 +76,7 @@ describe("a waiter over a quota", () => {
   });
 
   test("of 10,000 callers looks ahead no further than 100 renewals, and reads few dates", async () => {
-    const renews = daily({ zone: "Europe/Berlin" });
+    const renews = daily({ timeZone: "Europe/Berlin" });
     const dateOf = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
     const { limiter, waiter } = world(quota(renews, 1));
     limiter.consume("k");

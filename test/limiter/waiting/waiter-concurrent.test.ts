@@ -1,7 +1,7 @@
 // Many callers over a store across a network: calls travel together, and callers are still served in order of arrival.
 import fc from "fast-check";
 import { guard } from "sluice/store";
-import { createLimiter, createWaiter, definePolicy, perSecond, type Costs, type Decision, type RateOptions, type Policy, type WaitOptions } from "sluice";
+import { createLimiter, createWaiter, definePolicy, perSecond, type Costs, type Decision, type RateOptions, type Policy, type WaiterConsumeOptions } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../../helpers/stores.js";
 
@@ -49,7 +49,7 @@ function queueOver(store: LaterStore, limit: RateOptions, options?: Parameters<t
   const served: string[] = [];
   const at: Record<string, number> = {};
   const refusals: Record<string, Decision> = {};
-  const wait = (name: string, asked?: WaitOptions): void => {
+  const wait = (name: string, asked?: WaiterConsumeOptions): void => {
     void waiter
       .consume("key", asked)
       .then((decision) => (decision.allowed ? served.push(name) : (refusals[name] = decision)), () => undefined)

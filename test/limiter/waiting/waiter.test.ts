@@ -1,4 +1,4 @@
-import { combine, createLimiter, createObserver, createWaiter, definePolicy, MemoryStore, perSecond, unlimited, type AsyncStore, type Decision, type LimiterEvent, type Waiter, type WaitOptions } from "sluice";
+import { combine, createLimiter, createObserver, createWaiter, definePolicy, MemoryStore, perSecond, unlimited, type AsyncStore, type Decision, type LimiterEvent, type Waiter, type WaiterConsumeOptions } from "sluice";
 import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../../helpers/stores.js";
@@ -16,7 +16,7 @@ const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 type Outcome = { readonly at: number; readonly refusal?: Decision; readonly error?: unknown };
 
 /** Starts waits, and records the order and the instants at which they end. */
-function diary(waiter: Waiter): { wait: (name: string, key: string, options?: WaitOptions) => void; served: string[]; outcomes: Record<string, Outcome> } {
+function diary(waiter: Waiter): { wait: (name: string, key: string, options?: WaiterConsumeOptions) => void; served: string[]; outcomes: Record<string, Outcome> } {
   const from = start();
   const served: string[] = [];
   const outcomes: Record<string, Outcome> = {};
@@ -549,7 +549,7 @@ describe("misuse", () => {
     ["the signal", "smtp", { signal: {} }, "Expected `signal` to be an AbortSignal, got an object"],
   ])("of %s rejects, and takes nothing", async (_, key, asked, message) => {
     const waiter = createWaiter(limiter);
-    await expect(waiter.consume(key, asked as WaitOptions)).rejects.toThrow(message);
+    await expect(waiter.consume(key, asked as WaiterConsumeOptions)).rejects.toThrow(message);
     expect([waiter.waiting, limiter.peek("smtp").remaining]).toEqual([0, 3]);
   });
 });

@@ -49,8 +49,8 @@ const byCalendar = (periodsFor: (renewal: Renewal) => PeriodAt): typeof RightSto
 
 const minutes = (at: string): number => Number(at.slice(0, 2)) * 60 + Number(at.slice(3));
 const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-const startOf = ({ every, day, at, zone }: Renewal): Parameters<typeof periodsOf>[0] => ({
-  every, day: every === "week" ? DAYS.indexOf(String(day)) : Number(day ?? 0), atMs: minutes(at) * 60_000, zone,
+const startOf = ({ every, day, at, timeZone }: Renewal): Parameters<typeof periodsOf>[0] => ({
+  every, day: every === "week" ? DAYS.indexOf(String(day)) : Number(day ?? 0), atMs: minutes(at) * 60_000, zone: timeZone,
 });
 
 /** Gives back to a quota if `isRight` says so of the date of the record and the date of the decision. */
@@ -101,7 +101,7 @@ export const wrongPeriods: readonly WrongStore[] = [
   ["begins each day at midnight UTC", byCalendar((renewal) => periodsOf({ ...startOf(renewal), zone: "UTC" })), BERLIN],
   ["keeps the offset of the winter", byCalendar((renewal) => {
       const periodAt = periodsOf({ ...startOf(renewal), zone: "UTC" });
-      const offset = renewal.zone === "Europe/Berlin" ? 3_600_000 : 0;
+      const offset = renewal.timeZone === "Europe/Berlin" ? 3_600_000 : 0;
       return (now) => periodAt(now + offset).map((t) => t - offset) as never;
     }), BERLIN],
   ["ends each period after its usual length", byCalendar((renewal) => {

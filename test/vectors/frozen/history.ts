@@ -71,9 +71,9 @@ function limitOf(text: LimitText): LimitOptions {
   if ("returns" in text) return { name, capacity, returns: whenDone({ staleAfterMs: text.returns[0], retryAfterMs: text.returns[1] }) };
   // Calendars are slow to make, and many histories have the same ones.
   const written = JSON.stringify(text.renews);
-  const { every, ...options } = text.renews;
+  const { every, zone: timeZone, ...options } = text.renews;
   const make = { day: daily, week: weekly, month: monthly }[every] as typeof daily;
-  const renews = calendars.get(written) ?? make(options as Parameters<typeof daily>[0]);
+  const renews = calendars.get(written) ?? make({ ...options, timeZone } as Parameters<typeof daily>[0]);
   calendars.set(written, renews);
   return { name, capacity, renews };
 }

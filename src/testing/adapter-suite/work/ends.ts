@@ -16,7 +16,7 @@ let servers = 0;
 // `whenDone` allows no less than a second. Here tokens that are not renewed come back after a tenth of it. Each server
 // has a time, and so a beat, of its own: a test runner may clear the timers of another case.
 function shortPolicy() {
-  const times = { staleAfterMs: 100 + (servers++ % 100), retryAfterMs: 1_000, longestMs: 3_600_000 };
+  const times = { staleAfterMs: 100 + (servers++ % 100), retryAfterMs: 1_000, maxWorkMs: 3_600_000 };
   return { name: "suite", capacity: CAPACITY, returns: { ...times, dating: inFlightDating(times) } };
 }
 

@@ -16,11 +16,12 @@ const NOT_DATED =
   "A record of a quota is timed and not dated: it has its instant, instead of the last millisecond of its period.";
 
 function randomRenewal({ random }: Trial): Renewal {
-  const zone = random.pick(ZONES);
+  const timeZone = random.pick(ZONES);
   const at = random.pick(["00:00", "02:30", "23:59"]);
   return random.pick([
-    () => daily({ at, zone }), () => daily({ zone }), () => weekly({ at, zone, day: random.pick(["monday", "sunday"]) }),
-    () => monthly({ day: random.between(1, 31), zone }),
+    () => daily({ at, timeZone }), () => daily({ timeZone }),
+    () => weekly({ at, timeZone, day: random.pick(["monday", "sunday"]) }),
+    () => monthly({ day: random.between(1, 31), timeZone }),
   ])();
 }
 
@@ -116,7 +117,7 @@ async function spendDays(trial: Trial): Promise<void> {
 
 /** Has 60 a minute and a million a month: each refuses in turn, until the millisecond of its wait. */
 async function spendMonth(trial: Trial): Promise<void> {
-  const month = { name: "month", capacity: 1_000_000, renews: monthly({ zone: BERLIN }) };
+  const month = { name: "month", capacity: 1_000_000, renews: monthly({ timeZone: BERLIN }) };
   const policy = trial.policy("both", { name: "requests", capacity: 60, refill: { tokens: 60, everyMs: 60_000 } }, month);
   const bucket = callsOn(trial, policy);
   trial.move(Date.parse("2026-11-23T12:00Z") - trial.now);
@@ -135,14 +136,14 @@ async function spendMonth(trial: Trial): Promise<void> {
 
 /** In Berlin, a period begins at its written day and time, before and after a change of the clock. */
 async function spendPeriods(trial: Trial): Promise<void> {
-  const zone = BERLIN;
+  const timeZone = BERLIN;
   const periods: readonly (readonly [Renewal, begin: string, end: string])[] = [
-    [monthly({ zone }), "2026-03-01T00:00+01:00", "2026-04-01T00:00+02:00"],
-    [daily({ zone }), "2026-03-29T00:00+01:00", "2026-03-30T00:00+02:00"],
-    [daily({ zone }), "2026-10-25T00:00+02:00", "2026-10-26T00:00+01:00"],
-    [daily({ zone, at: "06:30" }), "2026-10-24T06:30+02:00", "2026-10-25T06:30+01:00"],
-    [weekly({ zone, day: "sunday", at: "06:30" }), "2026-03-22T06:30+01:00", "2026-03-29T06:30+02:00"],
-    [monthly({ zone, day: 31, at: "06:30" }), "2026-02-28T06:30+01:00", "2026-03-31T06:30+02:00"],
+    [monthly({ timeZone }), "2026-03-01T00:00+01:00", "2026-04-01T00:00+02:00"],
+    [daily({ timeZone }), "2026-03-29T00:00+01:00", "2026-03-30T00:00+02:00"],
+    [daily({ timeZone }), "2026-10-25T00:00+02:00", "2026-10-26T00:00+01:00"],
+    [daily({ timeZone, at: "06:30" }), "2026-10-24T06:30+02:00", "2026-10-25T06:30+01:00"],
+    [weekly({ timeZone, day: "sunday", at: "06:30" }), "2026-03-22T06:30+01:00", "2026-03-29T06:30+02:00"],
+    [monthly({ timeZone, day: 31, at: "06:30" }), "2026-02-28T06:30+01:00", "2026-03-31T06:30+02:00"],
   ];
   for (const [i, [renews, begin, end]] of periods.entries()) {
     const bucket = callsOn(trial, trial.policy(`period-${i}`, { capacity: 2, renews }));
@@ -178,7 +179,7 @@ async function settleOneQuota(trial: Trial): Promise<void> {
 async function settleThreeQuotas(trial: Trial): Promise<void> {
   const month = { name: "month", capacity: 90, renews: monthly() };
   // Two hours before midnight in UTC, the day of Berlin is over.
-  const berlin = { name: "berlin", capacity: 30, renews: daily({ zone: BERLIN }) };
+  const berlin = { name: "berlin", capacity: 30, renews: daily({ timeZone: BERLIN }) };
   const orders: readonly (readonly LimitOptions[])[] = [
     [dayQuota, month, berlin], [month, berlin, dayQuota], [berlin, dayQuota, month],
   ];
@@ -199,7 +200,8 @@ async function settleThreeQuotas(trial: Trial): Promise<void> {
 }
 
 async function settleTwoCalendars(trial: Trial): Promise<void> {
-  const [berlin, utc] = [daily({ zone: BERLIN }), daily()].map((renews): Policy => trial.policy("two", { ...dayQuota, renews }));
+  const calendars = [daily({ timeZone: BERLIN }), daily()];
+  const [berlin, utc] = calendars.map((renews): Policy => trial.policy("two", { ...dayQuota, renews }));
   const [one, other] = [callsOn(trial, berlin as Policy), callsOn(trial, utc as Policy)];
   moveBeforeMidnight(trial, 4 * HOUR_IN_MS);
   const at = trial.now;
