@@ -6,9 +6,9 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { publishArguments, tagOf } from "./publish-arguments.mjs";
 
 const { name, version } = JSON.parse(readFileSync("package.json", "utf8"));
-const isCandidate = version.includes("-");
 
 /** Runs a program and returns what it printed. Its errors go to the terminal. */
 const outputOf = (program, ...args) => execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();
@@ -43,9 +43,7 @@ function expectVersion(file) {
 function publish(file, isRehearsal) {
   expectNpm();
   expectVersion(file);
-  const args = ["publish", resolve(file), "--access", "public", "--tag", isCandidate ? "next" : "latest"];
-  // A rehearsal goes through for a version that npm has, too, and without an identity, which provenance needs.
-  run("npm", ...args, ...(isRehearsal ? ["--dry-run", "--force"] : ["--provenance"]));
+  run("npm", ...publishArguments({ file: resolve(file), version, isRehearsal, env: process.env }));
 }
 
 const [asked, ...options] = process.argv.slice(2);
@@ -54,7 +52,7 @@ if (asked === "--is-new") {
 } else if (asked === "--release") {
   const notes = `See [CHANGELOG.md](https://github.com/sluice-js/sluice/blob/v${version}/CHANGELOG.md).`;
   const target = ["--repo", process.env.GITHUB_REPOSITORY, "--target", process.env.GITHUB_SHA];
-  run("gh", "release", "create", `v${version}`, "--title", version, "--notes", notes, ...target, ...(isCandidate ? ["--prerelease"] : []));
+  run("gh", "release", "create", `v${version}`, "--title", version, "--notes", notes, ...target, ...(tagOf(version) === "next" ? ["--prerelease"] : []));
 } else if (asked !== undefined) {
   publish(asked, options.includes("--dry-run"));
 } else {

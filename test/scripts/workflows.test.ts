@@ -22,6 +22,44 @@ describe.each(files)("%s", (name) => {
   });
 });
 
+/** The jobs of a workflow with their text. A job that calls another workflow has the limit of that one. */
+function jobsOf(text: string): readonly (readonly [name: string, job: string])[] {
+  const [, jobs = ""] = text.split(/^jobs:$/m);
+  return [...jobs.matchAll(/^ {2}([\w-]+):\n((?: {3,}.*\n?|\n)*)/gm)].map(([, job = "", body = ""]) => [job, body]);
+}
+
+test.each(files)("every job of %s ends within the hour", (name) => {
+  const jobs = jobsOf(read(name)).filter(([, job]) => !/^ {4}uses:/m.test(job));
+  const slow = jobs.filter(([, job]) => !(Number(/^ {4}timeout-minutes: (\d+)$/m.exec(job)?.[1]) < 60));
+  expect(jobsOf(read(name)).length).toBeGreaterThan(0);
+  expect(slow.map(([job]) => job)).toEqual([]);
+});
+
+test("a job without a limit is named", () => {
+  const planted = "jobs:\n  one:\n    runs-on: x\n  two:\n    timeout-minutes: 5\n";
+  expect(jobsOf(planted).map(([job, body]) => [job, /timeout-minutes/.test(body)])).toEqual([["one", false], ["two", true]]);
+});
+
+test("the file that is tested is the one that is rehearsed, kept and published", () => {
+  const packing = read("package.yml");
+  expect(packing.match(/^.*npm pack .*$/gm)).toEqual([
+    "      - run: mkdir packed && npm pack --ignore-scripts --pack-destination packed && mv packed/*.tgz packed/sluice.tgz",
+  ]);
+  expect(packing).toContain("SLUICE_TARBALL: packed/sluice.tgz");
+  expect(packing).toContain("run: node scripts/publish.mjs packed/sluice.tgz --dry-run");
+  expect(packing).toMatch(/name: packed\n {10}path: packed\/sluice\.tgz/);
+  const publishing = jobsOf(read("release.yml")).find(([job]) => job === "publish")?.[1] ?? "";
+  expect(publishing).toMatch(/download-artifact@.*\n {8}with:\n {10}name: packed/);
+  expect(publishing).toContain("run: node scripts/publish.mjs sluice.tgz");
+  expect(publishing).not.toMatch(/npm (pack|run)/);
+  for (const name of ["ci.yml", "release.yml"]) expect(read(name)).toContain("uses: ./.github/workflows/package.yml");
+});
+
+test("updates of dependencies wait for a week", () => {
+  const [, ...updates] = readFileSync(join(ROOT, ".github/dependabot.yml"), "utf8").split("package-ecosystem:");
+  expect(updates.map((text) => Number(/cooldown:\n {6}default-days: (\d+)/.exec(text)?.[1]) >= 7)).toEqual([true, true]);
+});
+
 test("one commit stands for one action", () => {
   const used = files.flatMap((name) => [...read(name).matchAll(/uses: ([\w./-]+)@([0-9a-f]{40})/g)].map(([, action, commit]) => [action, commit] as const));
   for (const [action, commit] of used) expect(used.filter(([other]) => other === action).every(([, other]) => other === commit)).toBe(true);
