@@ -8,8 +8,9 @@ for (const [subpath, { require: cjs }] of Object.entries(exports)) {
   const up = "../".repeat(subpath.split("/").length - 1);
   const from = (file) => file.replace("./", up);
   const module = from(`./dist/older/${subpath.slice(2)}.js`);
-  // Metro before 0.82 reads `react-native`, and neither `module` nor `exports`.
-  const manifest = { types: from(cjs.types), main: from(cjs.default), module, "react-native": module, sideEffects: false };
+  // Metro before 0.82 reads `react-native`, and neither `module` nor `exports`. tsup.config.ts says why `testing` has neither.
+  const forBundlers = subpath === "./testing" ? {} : { module, "react-native": module };
+  const manifest = { types: from(cjs.types), main: from(cjs.default), ...forBundlers, sideEffects: false };
   mkdirSync(subpath, { recursive: true });
   writeFileSync(`${subpath}/package.json`, JSON.stringify(manifest, null, 2) + "\n");
 }

@@ -1,0 +1,74 @@
+// What is in the packed file, and what it may never hold.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { Consumer, entries } from "./consumer.js";
+
+const consumer = new Consumer();
+afterAll(() => consumer.remove());
+const root = join(consumer.root, "node_modules/sluice");
+const files = readdirSync(root, { recursive: true, withFileTypes: true })
+  .filter((file) => file.isFile())
+  .map((file) => join(file.parentPath, file.name).slice(root.length + 1))
+  .toSorted();
+const names = entries.map(([specifier]) => specifier.slice(7) || "index").filter((name) => name !== "");
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { license: string; scripts: Record<string, string> };
+
+/** A file that a build names by its content, such as `chunk-25O6OLYV.js`, without that part. */
+const withoutHash = (file: string): string => file.replace(/-[\w-]{8}(?=\.(?:js|d\.c?ts)$)/, "-*");
+
+/** The files of `folder`, once each without their hashes. */
+const filesIn = (folder: string): string[] => [...new Set(files.filter((file) => file.startsWith(folder)).map((file) => withoutHash(file.slice(folder.length))))];
+
+test("the ES modules and their declarations: one file for each entry, and what they share", () => {
+  const top = filesIn("dist/").filter((file) => !/^(?:cjs|older)\//.test(file));
+  const others = ["command.js", "diagnostics.js", "no-diagnostics.js", "chunk-*.js"];
+  expect(top.filter((file) => file.endsWith(".js")).toSorted()).toEqual([...names.map((name) => `${name}.js`), ...others].toSorted());
+  for (const type of [".d.ts", ".d.cts"]) {
+    const declared = top.filter((file) => file.endsWith(type) && !file.includes("-*"));
+    expect(declared.toSorted()).toEqual(names.map((name) => name + type).toSorted());
+  }
+  expect(top.filter((file) => !/\.(?:js|d\.c?ts)$/.test(file))).toEqual([]);
+});
+
+test("CommonJS: one file for each file of src, but those of the command", () => {
+  const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !file.startsWith("command/"));
+  const expected = [...sources.map((file) => file.replace(/\.ts$/, ".cjs")), "diagnostics/chosen.cjs"];
+  expect(filesIn("dist/cjs/").toSorted()).toEqual(expected.toSorted());
+});
+
+test("for old bundlers: one file for each entry but testing", () => {
+  const expected = [...names.filter((name) => name !== "testing").map((name) => `${name}.js`), "chunk-*.js"];
+  expect(filesIn("dist/older/").toSorted()).toEqual(expected.toSorted());
+});
+
+test("beside dist: pages, the skill, and a package.json for each entry", () => {
+  const folders = names.filter((name) => name !== "index").map((name) => `${name}/package.json`);
+  const skill = readdirSync("skills", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md")).map((file) => `skills/${file}`);
+  const expected = ["CHANGELOG.md", "LICENSE", "README.md", "package.json", ...folders, ...skill];
+  expect(files.filter((file) => !file.startsWith("dist/"))).toEqual(expected.toSorted());
+});
+
+test("installing it runs nothing", () => {
+  const atInstall = ["preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare"];
+  expect(Object.keys(manifest.scripts).filter((name) => atInstall.includes(name))).toEqual([]);
+  expect(files.filter((file) => file.endsWith("binding.gyp"))).toEqual([]);
+});
+
+/** Code that makes code of a text. */
+const MAKES_CODE = /\beval\s*\(|\bnew\s+Function\b|[^.\w]Function\s*\(/;
+
+test("no code makes code of a text, which a content security policy forbids", () => {
+  const code = files.filter((file) => /\.c?js$/.test(file));
+  expect(code.length).toBeGreaterThan(300);
+  expect(code.filter((file) => MAKES_CODE.test(readFileSync(join(root, file), "utf8")))).toEqual([]);
+  for (const planted of ["eval('1')", "new Function('1')", "x=Function('1')"]) expect(planted).toMatch(MAKES_CODE);
+  expect("isFunction(value)").not.toMatch(MAKES_CODE);
+});
+
+test("there is one license", () => {
+  expect(manifest.license).toBe("MIT");
+  expect(files.filter((file) => /licen[cs]e|notice|copying/i.test(file))).toEqual(["LICENSE"]);
+  expect(readFileSync(join(root, "LICENSE"), "utf8")).toBe(readFileSync("LICENSE", "utf8"));
+  expect(files.filter((file) => /\.(?:c?js|ts|cts)$/.test(file) && /SPDX|@license|Copyright/.test(readFileSync(join(root, file), "utf8")))).toEqual([]);
+});
