@@ -33,8 +33,8 @@ export interface Exploration {
   readonly fault: { readonly law: string; readonly events: readonly string[] } | null;
 }
 
-/** Visits the states of a world until none is left, a law is broken, or `most` states are known. */
-export function explore<State>(world: World<State>, most = 20_000_000): Exploration {
+/** Visits the states of a world until none is left, a law is broken, or `most` states are known. Shows each to `look`. */
+export function explore<State>(world: World<State>, most = 20_000_000, look: (state: State) => void = () => undefined): Exploration {
   const known = new KnownStates();
   let [steps, depth] = [0, 0];
   known.add(world.nameOf(world.start), -1, "");
@@ -52,6 +52,7 @@ export function explore<State>(world: World<State>, most = 20_000_000): Explorat
         if (next < 0) continue;
         const law = world.broken(step.state);
         if (law !== undefined) return ended({ law, events: known.historyOf(next) });
+        look(step.state);
         if (known.size >= most) return ended(null);
         following.push([next, step.state]);
       }

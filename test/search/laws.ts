@@ -1,6 +1,7 @@
 // The laws of the design, on a state and on a step of a world. Written from their words, and not from the code.
 import type { Bucket, Decision, Limit, Policy, Reading } from "../../src/core/model.js";
-import { at, type StoreState, type WorldFacts } from "./state.js";
+import { counted, owed, spentTokens } from "./accounts.js";
+import { at, type Account, type StoreState, type WorldFacts } from "./state.js";
 
 /** One decision, and the records before and after it. */
 export interface DecisionStep {
@@ -20,35 +21,25 @@ export function stateLaw(facts: WorldFacts, state: StoreState, now: number): str
   return undefined;
 }
 
-// L1: in every window, at most the capacity and what refills in it. What was filled from outside within it comes on top,
-// as do one token for another version of the numbers, and what was credited.
-function rate({ policies, instants }: WorldFacts, { ledger, time }: StoreState, place: number): string | undefined {
-  const versions = policies.map(({ limits }) => limits[place] as Limit);
-  const capacity = Math.max(...versions.map((limit) => limit.capacity)) + (versions.length - 1) + ledger.credited;
-  const perMs = Math.max(...versions.map(({ unitsPerMs, unitsPerToken }) => unitsPerMs / unitsPerToken));
-  for (let from = 0; from <= time; from++) {
-    let [sum, filled] = [0, 0];
-    for (let to = from; to <= time; to++) {
-      sum += ledger.charged[to]?.[place] as number;
-      filled += ledger.filled[to]?.[place] as number;
-      const windowMs = (instants[to] as number) - (instants[from] as number);
-      if (sum > capacity + filled + perMs * windowMs + 1e-9) return `L1: ${sum} tokens of "${versions[0]?.name}" within ${windowMs} ms, from ${instants[from]}`;
-    }
-  }
-  return undefined;
+// L1: in every window that ends now, at most the capacity, what refills in it, and what was filled from outside within it. On
+// top comes what give-backs gave too much: by rounding, and by overlapping, at most one capacity.
+function rate(facts: WorldFacts, { ledger }: StoreState, place: number): string | undefined {
+  const versions = facts.policies.map(({ limits }) => limits[place] as Limit);
+  const capacity = Math.max(...versions.map((limit) => limit.capacity));
+  const tokens = owed(facts, place, ledger.moments, ledger.moments.at(-1) as number, ledger.charged[place] as Account, ledger.filled[place] as Account);
+  const most = capacity + (ledger.rounded[place] as number) + Math.min(capacity, ledger.twice[place] as number);
+  return tokens > most + 1e-9 ? `L1: ${tokens} tokens of "${versions[0]?.name}" beyond what refilled, and at most ${most} may be` : undefined;
 }
 
-// L20: in each period, at most the capacity, and one capacity more for each reset, loss of data or step of the clock.
-function quota({ policies, instants }: WorldFacts, { ledger, behindMs }: StoreState, place: number): string | undefined {
-  const limit = policies[0]?.limits[place] as Limit;
-  const periods = new Map<number, number>();
-  for (const [time, charged] of ledger.charged.entries()) {
-    const period = limit.kind.dateOf((instants[time] as number) - behindMs);
-    periods.set(period, (periods.get(period) ?? 0) + (charged[place] as number));
+// L20: in each period, at most the capacity, once more for each reset, loss of data or credit within it, and once more for
+// each step of the clock.
+function quota({ policies }: WorldFacts, { ledger, stepsBack }: StoreState, place: number): string | undefined {
+  const { capacity, name } = (policies[0] as Policy).limits[place] as Limit;
+  for (const [period, tokens] of ledger.charged[place] as Account) {
+    const allowed = capacity * (1 + stepsBack) + (ledger.filled[place]?.get(period) ?? 0);
+    if (tokens > allowed) return `L20: ${tokens} tokens of "${name}" in the period until ${period}`;
   }
-  const filled = ledger.filled.reduce((sum, tokens) => sum + (tokens[place] as number), 0);
-  const [period, most] = [...periods].reduce((a, b) => (b[1] > a[1] ? b : a));
-  return most > limit.capacity + filled ? `L20: ${most} tokens of "${limit.name}" in the period until ${period}` : undefined;
+  return undefined;
 }
 
 // L21: at most the capacity of tokens that were taken or renewed within `staleAfterMs` and not given back.
@@ -58,20 +49,16 @@ function inFlight({ policies, cost }: WorldFacts, { ledger }: StoreState, place:
   return held > limit.capacity * (1 + ledger.forgotten) ? `L21: ${held} of ${limit.capacity} tokens of "${limit.name}" in flight` : undefined;
 }
 
-/** L14: other numbers lose or gain less than one unit of either. */
-export function changeLaw({ real }: WorldFacts, records: ReadonlyMap<string, Bucket>, [old, next]: readonly [Policy, Policy], now: number): string | undefined {
-  const [before, after] = [old, next].map((policy) => spentTokens(policy, readingsOf(real.peekRecords(new Map(records), policy, 0, now))));
-  for (const [place, limit] of old.limits.entries()) {
-    const unit = 2 / limit.unitsPerToken + 2 / (next.limits[place] as Limit).unitsPerToken;
-    const difference = (after?.[place] as number) - (before?.[place] as number);
-    if (Math.abs(difference) > unit * Math.max(limit.unitsPerMs, (next.limits[place] as Limit).unitsPerMs)) return `L14: new numbers changed what is spent of "${limit.name}" by ${difference}`;
+/** L14: other numbers give no token, and take less than one unit. */
+export function changeLaw({ real }: WorldFacts, before: ReadonlyMap<string, Bucket>, next: Policy, now: number): string | undefined {
+  const after = new Map([...before].map(([name, bucket]) => [name, { ...bucket }]));
+  real.adjustRecords(after, next, next.limits.length === 1 ? 0 : next.limits.map(() => 0), now);
+  for (const [, limit] of counted(next)) {
+    const taken = spentTokens(after, limit, now) - spentTokens(before, limit, now);
+    if (taken < -1e-9 || taken > 1 / limit.unitsPerToken) return `L14: new numbers took ${taken} tokens of "${limit.name}"`;
   }
   return undefined;
 }
-
-// What is spent, by the time until all of it is back. Exact to what refills in one millisecond.
-const spentTokens = ({ limits }: Policy, readings: readonly Reading[]): number[] =>
-  readings.map(({ resetMs }, place) => (resetMs * (limits[place] as Limit).unitsPerMs) / (limits[place] as Limit).unitsPerToken);
 
 /** The law that a decision breaks, and how. */
 export function stepLaw(facts: WorldFacts, step: DecisionStep): string | undefined {

@@ -20,6 +20,30 @@ export const MISTAKES: readonly Planted[] = [
     in: "stillSpent", find: "Math.min(0, units + unitsPerMs * lateMs)", replace: "units",
   },
   {
+    what: "a give-back ignores what has refilled", law: "L1", worlds: ["one rate, credits and debits", "new numbers", "one rate"],
+    in: "refundable", find: "const units = (resetMs - 1 - ageMs) * unitsPerMs + 1", replace: "const units = resetMs * unitsPerMs",
+  },
+  {
+    what: "a give-back is rounded up to one token too much", law: "L1", worlds: ["three in two", "one rate"],
+    in: "refundable", find: "Math.ceil(units / unitsPerToken)", replace: "Math.ceil(units / unitsPerToken) + 1",
+  },
+  {
+    what: "a settlement gives back what was used", law: "L1", worlds: ["one rate"],
+    in: "correction", find: "cost - costAt(used, i)", replace: "cost",
+  },
+  {
+    what: "a give-back that comes late loses nothing", law: "L1", worlds: ["one rate", "new numbers"],
+    in: "refundableUntil", find: "decision.at + Math.max(0, resetMs - 1 - Math.ceil(((-change - 1) * unitsPerToken) / unitsPerMs))", replace: "decision.at + 1e9",
+  },
+  {
+    what: "a credit gives back twice as much", law: "L1: a credit", worlds: ["one rate, credits and debits"],
+    in: "adjust", find: "costAt(changes, i) * limit.unitsPerToken, limit, now - ", replace: "2 * costAt(changes, i) * limit.unitsPerToken, limit, now - ",
+  },
+  {
+    what: "new numbers round down what is spent", law: "L14", worlds: ["new numbers"],
+    in: "convert", find: "BigInt(from) - 1n) / BigInt(from)", replace: "0n) / BigInt(from)",
+  },
+  {
     what: "a give-back that the client sends again acts twice", law: "L1", worlds: ["one rate"],
     in: "CallMarks.markOf", find: "requests.find(({ once }) => once)?.parts[0]?.name", replace: "undefined",
   },

@@ -31,10 +31,14 @@ async function searchWorlds(): Promise<void> {
   if (process.argv.includes("--write")) writeRows(rows);
 }
 
+// Worlds that were not asked for keep their rows.
 function writeRows(rows: readonly string[]): void {
   const page = new URL("../../docs/proof.md", import.meta.url);
   const head = "| world | states | events in a row | searched |\n| --- | --: | --: | --- |\n";
-  const text = readFileSync(page, "utf8").replace(/(<!-- worlds -->\n)[^]*?(<!-- end -->)/, (_, start, end) => start + head + rows.join("") + end);
+  const text = readFileSync(page, "utf8").replace(/(<!-- worlds -->\n)([^]*?)(<!-- end -->)/, (_, start: string, old: string, end: string) => {
+    const all = [...rows, ...old.split("\n").map((line) => `${line}\n`)];
+    return start + head + WORLDS.map(({ name }) => all.find((row) => row.startsWith(`| ${name} |`)) ?? "").join("") + end;
+  });
   writeFileSync(page, text);
 }
 

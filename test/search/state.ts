@@ -7,13 +7,26 @@ export interface Work {
   /** It has not asked, it is at work, or it is over. */
   readonly phase: "new" | "at work" | "over";
   readonly decision: Decision | null;
+  readonly claim: Claim | null;
   /** By the clock of its process. */
   readonly since: number;
   readonly renewals: number;
   /** Whether its tokens are known to have come back by themselves. */
   readonly isDropped: boolean;
-  /** Whether a give-back of others, or a reset, made its bucket full since it took its tokens. */
-  readonly wasFull: boolean;
+}
+
+/** What a grant may still get back, by the account of the laws. Each list has one number for each limit. */
+export interface Claim {
+  /** The version of the policy that granted. */
+  readonly version: number;
+  /** The instant of the store's clock. */
+  readonly at: number;
+  /** The moment of a rate, or the period of a quota, in which its tokens count. */
+  readonly places: readonly number[];
+  /** Units that were spent when it had taken its own. */
+  readonly spent: readonly number[];
+  /** Tokens that others gave back while it was at work. */
+  readonly others: readonly number[];
 }
 
 /** A call on its way to the store. */
@@ -24,9 +37,10 @@ export interface Message {
   readonly changes?: Costs;
   readonly origin?: Origin;
   readonly move?: Move;
-  /** The decision that a settlement is about, and whether its bucket was made full since. */
-  readonly decision?: Decision;
-  readonly wasFull?: boolean;
+  /** What a settlement is about, the tokens that were not used, and when it was made, by the store's clock. */
+  readonly claim?: Claim;
+  readonly unused?: readonly number[];
+  readonly madeAt?: number;
 }
 
 /** A token in flight, by the word of the store: whose it is, and until when it was taken or renewed. */
@@ -36,26 +50,46 @@ interface HeldToken {
   readonly until: number;
 }
 
-/** What happened so far, as far as the laws ask. */
+/** A call that changed the store's records, or an event that no call makes. */
+export interface StoreCall {
+  readonly before: StoreCall | null;
+  readonly what: "consume" | "adjust" | "renew" | "block" | "reset" | "no call";
+  readonly now: number;
+  readonly version: number;
+  readonly tokens?: Costs;
+  readonly origin?: Origin | undefined;
+  readonly move?: Move;
+  readonly forMs?: number;
+}
+
+/** What happened so far, as far as the laws ask. The lists have an account for each limit. */
 interface Ledger {
-  /** Of each limit and instant: tokens taken then, minus what was given back of them. */
-  readonly charged: readonly (readonly number[])[];
-  /** Of each instant: tokens that were put into each bucket from outside, or too many by rounding. */
-  readonly filled: readonly (readonly number[])[];
+  /** When each moment began: with an instant, or after an event that filled a bucket from outside. */
+  readonly moments: readonly number[];
+  /** Tokens taken, minus what was given back of them, by the place of their {@link Claim}. */
+  readonly charged: readonly Account[];
+  /** Tokens that debits took, and those that credits, resets and losses of data put in, by moment or period. */
+  readonly debited: readonly Account[];
+  readonly filled: readonly Account[];
+  /** Of each limit: tokens that give-backs gave too much, by rounding and by overlapping, and that have not refilled. */
+  readonly rounded: readonly number[];
+  readonly twice: readonly number[];
   readonly held: readonly HeldToken[];
-  /** Tokens that credits put in: a credit and the give-backs after it may return the same tokens. */
-  readonly credited: number;
   readonly isCredited: boolean;
-  readonly debited: number;
+  readonly isDebited: boolean;
   /** How often a limit in flight may have lost what it knew: resets, losses of data, steps of the clock. */
   readonly forgotten: number;
 }
+
+/** Tokens by moment or period. */
+export type Account = ReadonlyMap<number, number>;
 
 export interface StoreState {
   /** The place among the instants. */
   readonly time: number;
   /** What the store's clock is behind. */
   readonly behindMs: number;
+  readonly stepsBack: number;
   readonly records: ReadonlyMap<string, Bucket>;
   /** The records before the last write, which a replica may still have. */
   readonly older: ReadonlyMap<string, Bucket> | null;
@@ -64,6 +98,8 @@ export interface StoreState {
   readonly faults: number;
   readonly version: number;
   readonly ledger: Ledger;
+  /** The last call of the history. It is no part of the state's name. */
+  readonly calls: StoreCall | null;
 }
 
 /** What the laws know of a world. */
@@ -76,3 +112,8 @@ export interface WorldFacts {
 
 /** The tokens of `costs` for the limit at a place. */
 export const at = (costs: Costs, place: number): number => (typeof costs === "number" ? costs : (costs[place] as number));
+
+/** An account with more tokens at a place. */
+export function plus(account: Account, place: number, tokens: number): Account {
+  return tokens === 0 ? account : new Map(account).set(place, (account.get(place) ?? 0) + tokens);
+}
