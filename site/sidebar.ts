@@ -38,7 +38,7 @@ export const PARTS: readonly Part[] = [
   { text: "Errors and warnings", pages: [["docs/guides/errors", "Errors"], ["docs/guides/warnings", "Warnings"]] },
   { text: "Security", pages: [["docs/security", "Threat model"], ["docs/guides/hardening", "Hardening"], ["docs/guides/proxies-and-cors", "Proxies and CORS"], ["SECURITY", "Report a vulnerability"]] },
   { text: "For authors", pages: [["docs/guides/writing-a-store", "Writing a store"], ["docs/guides/proving-a-store", "Proving a store"], ["docs/guides/writing-an-adapter", "Writing an adapter"], ["CONTRIBUTING", "Contributing"]] },
-  { text: "Project", pages: [["docs/performance", "Performance"], ["docs/proof", "Proof"], ["docs/decisions", "Decisions"], ["CHANGELOG", "Changelog"]] },
+  { text: "Project", pages: [["docs/performance", "Performance"], ["docs/proof", "Proof"], ["docs/arithmetic", "Arithmetic"], ["docs/stored-formats", "Stored formats"], ["docs/decisions", "Decisions"], ["CHANGELOG", "Changelog"]] },
 ];
 
 /** Pages that the search of the site leaves out: tables of measurements, in which many words stand once. */
