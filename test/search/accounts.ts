@@ -4,7 +4,7 @@ import type { Bucket, Limit, Policy } from "../../src/core/model.js";
 import { at, plus, type Account, type Claim, type StoreState, type WorldFacts } from "./state.js";
 
 /** Units that a record has spent at an instant. */
-export function spentUnits(record: Bucket | undefined, now: number): number {
+function spentUnits(record: Bucket | undefined, now: number): number {
   return record === undefined ? 0 : Math.max(0, record.spent - record.unitsPerMs * Math.max(0, now - record.at));
 }
 
@@ -15,7 +15,7 @@ export function spentTokens(records: ReadonlyMap<string, Bucket>, { name }: Limi
 }
 
 /** The fastest refill of a limit in any version of a policy, in tokens per ms. */
-export const ratePerMs = (policies: readonly Policy[], i: number): number =>
+const ratePerMs = (policies: readonly Policy[], i: number): number =>
   Math.max(...policies.map(({ limits }) => (limits[i] as Limit).unitsPerMs / (limits[i] as Limit).unitsPerToken));
 
 /** The rates and quotas of a policy, with their places. */
