@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { drawBucket } from "../docs/images/draw-bucket.js";
 import { drawEdge, EDGE_SIZES } from "../docs/images/draw-edge.js";
 import { drawLlm } from "../docs/images/draw-llm.js";
@@ -15,6 +15,10 @@ describe("snippets that show their output print it", () => {
   const shown = fences.flatMap((fence, i) => (fence.mark === "run" ? [{ fence, output: fences[i + 1] as Fence }] : []));
   test.each(shown.map((each) => [where(each.fence), each] as const))("%s", async (_, { fence, output }) => {
     expect(output).toMatchObject({ file: fence.file, language: "text" });
+    if (fence.argument === "with fake timers") {
+      onTestFinished(() => void vi.useRealTimers());
+      vi.useFakeTimers().setTimerTickMode("nextTimerAsync"); // a wait ends when nothing else is left to do, however slow the machine is
+    }
     expect(await printed(fence.text)).toBe(output.text);
   });
 });
