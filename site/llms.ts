@@ -49,6 +49,6 @@ export function writeTexts(pages: string, out: string, base: string, parts: read
     return `## ${heading}\n\n${lines.join("\n")}\n`;
   });
   write("llms.txt", `# sluice\n\n> ${SUMMARY}\n\nEach page of this site is also here as Markdown: replace \`.html\` by \`.md\`. All guides in one file: ${base}llms-full.txt\n\n${lists.join("\n")}`);
-  const guides = parts.filter(({ text }) => !/^(?:API|Examples|Project)/.test(text)).flatMap(({ places }) => places);
+  const guides = parts.filter(({ text }) => !/^(?:API|Examples|Project|For maintainers)/.test(text)).flatMap(({ places }) => places);
   write("llms-full.txt", `# sluice\n\n> ${SUMMARY}\n\n${guides.map((place) => `<!-- ${base}${place} -->\n\n${textOf(place)}`).join("\n\n")}`);
 }

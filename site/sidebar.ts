@@ -4,8 +4,8 @@
 export interface Part {
   readonly text: string;
   readonly pages: ReadonlyArray<readonly [path: string, text: string]>;
-  /** Closed until the reader opens it. */
-  readonly collapsed?: boolean;
+  /** Whether the search of the site leaves its pages out. */
+  readonly unsearched?: boolean;
 }
 
 const adapters = { express: "Express", fastify: "Fastify", hono: "Hono", node: "Node", web: "Web, Bun, Deno, Workers, Next.js" };
@@ -17,29 +17,30 @@ const inFolder = (folder: string, names: Readonly<Record<string, string>>) => Ob
 export const PARTS: readonly Part[] = [
   { text: "Start", pages: [["docs/README", "Get started"], ["docs/guides/recipes", "Recipes"], ["docs/options", "Options"], ["docs/runtimes", "Runtimes"], ["docs/comparison", "Comparison"]] },
   { text: "Concepts", pages: [["docs/concepts", "Concepts"], ["docs/guides/choosing-numbers", "Choosing numbers"], ["docs/guides/rate-or-quota", "Rates and quotas"], ["docs/guides/in-flight", "Concurrent requests"], ["docs/guides/choosing-a-key", "Choosing a key"]] },
-  { text: "Adapters", pages: [...inFolder("adapters", adapters), ["docs/guides/other-frameworks", "Koa, NestJS, h3, ws, Lambda"]] },
+  { text: "Adapters", pages: [...inFolder("adapters", adapters), ["docs/guides/other-frameworks", "Koa, NestJS, h3, WebSocket, Lambda"]] },
   { text: "Stores", pages: [...inFolder("stores", stores), ["docs/guides/scaling", "Scaling"], ["docs/guides/outages", "Outages"]] },
   {
     text: "Client",
     pages: [
       ["docs/client", "The client"], ["docs/guides/client-hosts", "In other libraries"], ["docs/guides/client-vendors", "Services with limits"], ["docs/guides/client-apis", "List of APIs"], ["docs/guides/client-traffic", "Many calls at once"],
-      ["docs/guides/client-in-other-languages", "In Swift and Kotlin"], ["docs/guides/client-comparison", "Client comparison"],
+      ["docs/guides/client-in-other-languages", "In Swift and Kotlin"],
     ],
   },
   {
     text: "Guides",
     pages: inFolder("guides", {
       headers: "Header fields", "own-answers": "Custom error messages", "limiting-by-body": "Limits by the body", login: "A login", "several-limiters": "Several limiters", settling: "Settling",
-      waiting: "Waiting", "fines-and-blocks": "Fines and blocks", "llm-budgets": "LLM budgets", metrics: "Metrics", "who-is-limited": "Who is limited?", "one-file-of-limits": "One file of limits", "forty-services": "Forty services", "changing-limits": "Change a limit at run time", priority: "Priority (leave room)", "one-customers-limit": "Raise one customer's limit", "shadow-mode": "Shadow mode (dry run)", "testing-your-app": "Testing your app",
+      waiting: "Waiting", "fines-and-blocks": "Block, ban or fine", "llm-budgets": "LLM budgets", metrics: "Metrics", "who-is-limited": "Who is limited?", "one-file-of-limits": "One file of limits", "forty-services": "Forty services", "changing-limits": "Change a limit at run time", priority: "Priority (leave room)", "one-customers-limit": "Raise one customer's limit", "shadow-mode": "Shadow mode (dry run)", "testing-your-app": "Testing your app",
     }),
   },
   { text: "Runbooks", pages: inFolder("guides", { "runbook-store": "The store is slow or gone", "runbook-refused": "A customer is refused", "runbook-spray": "Somebody sprays keys" }) },
   { text: "Moving here", pages: [["docs/moving/README", "Which guide"], ...inFolder("moving", moving)] },
   { text: "Errors and warnings", pages: [["docs/guides/errors", "Errors"], ["docs/guides/warnings", "Warnings"]] },
   { text: "Security", pages: [["docs/security", "Threat model"], ["docs/guides/hardening", "Hardening"], ["docs/guides/proxies-and-cors", "Proxies and CORS"], ["SECURITY", "Report a vulnerability"]] },
-  { text: "For authors", pages: [["docs/guides/writing-a-store", "Writing a store"], ["docs/guides/proving-a-store", "Proving a store"], ["docs/guides/writing-an-adapter", "Writing an adapter"], ["CONTRIBUTING", "Contributing"]] },
-  { text: "Project", pages: [["docs/performance", "Performance"], ["docs/proof", "Proof"], ["docs/arithmetic", "Arithmetic"], ["docs/stored-formats", "Stored formats"], ["docs/decisions", "Decisions"], ["CHANGELOG", "Changelog"]] },
+  { text: "For authors", pages: [["docs/guides/writing-a-store", "Writing a store"], ["docs/guides/proving-a-store", "Proving a store"], ["docs/guides/writing-an-adapter", "Writing an adapter"]] },
+  { text: "Project", pages: [["docs/performance", "Performance"], ["CHANGELOG", "Changelog"]] },
+  { text: "For maintainers", unsearched: true, pages: [["CONTRIBUTING", "Contributing"], ["docs/decisions", "Decisions"], ["docs/proof", "Proof"], ["docs/arithmetic", "Arithmetic"], ["docs/stored-formats", "Stored formats"], ["docs/guides/client-comparison", "Client comparison"]] },
 ];
 
-/** Pages that the search of the site leaves out: tables of measurements, in which many words stand once. */
-export const UNSEARCHED: readonly string[] = ["docs/guides/client-comparison"];
+/** Pages that the search of the site leaves out. Their words are those of the guides, and a user acts on none of them. */
+export const UNSEARCHED: readonly string[] = PARTS.filter(({ unsearched }) => unsearched).flatMap(({ pages }) => pages.map(([path]) => path));
