@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { defineConfig } from "vitepress";
 import { assemble, ownTexts, PAGES, textParts } from "../assemble.js";
 import { deadLinks } from "../dead-links.js";
+import { withoutHovers } from "../hover-pages.js";
 import { hovers } from "./hovers.js";
 import { REPOSITORY, ROOT } from "../links.js";
 import { writeTexts } from "../llms.js";
+import { SEARCH } from "../search.js";
 import { slugify } from "../slug.js";
 
 /** The path that the site is published under. GitHub Pages gives a project `/<repository>/`. */
@@ -43,8 +45,14 @@ export default defineConfig({
     outline: { level: [2, 3] },
     search: {
       provider: "local",
-      // Guides come first: the reference and the records say the same words more often.
-      options: { miniSearch: { searchOptions: { boostDocument: (id: string) => (id.includes("/api/") ? 0.3 : /\/(?:decisions|examples|changelog)/.test(id) ? 0.6 : 1) } } },
+      options: {
+        miniSearch: SEARCH,
+        // Without the types on hover, whose words would be found instead of those of the page.
+        _render(page, env, markdown) {
+          const html = markdown.render(withoutHovers(page), env);
+          return env.frontmatter?.["search"] === false ? "" : html;
+        },
+      },
     },
     socialLinks: [{ icon: "github", link: REPOSITORY }],
     editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: "Edit this page" },
