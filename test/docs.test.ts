@@ -99,10 +99,12 @@ test("the README and the pages leave a user's package.json as it is", () => {
 });
 
 test("every page that a message names exists, with its heading", () => {
-  const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
-  const named = sources.flatMap((file) => [...readFileSync(join(ROOT, "src", file), "utf8").matchAll(/\$\{DOCS\}\/([\w/.-]+)/g)].map(([, page]) => `docs/${page}`));
-  expect(named).toContain("docs/guides/warnings.md");
-  expect(named.filter((page) => !existsSync(join(ROOT, page)))).toEqual([]);
+  const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts")).map((file) => readFileSync(join(ROOT, "src", file), "utf8"));
+  const codes = new Set(sources.flatMap((text) => [...text.matchAll(/"(SLUICE_[A-Z0-9_]+)"/g)].map(([, code]) => (code as string).toLowerCase())));
+  const named = sources.flatMap((text) => [...text.matchAll(/\$\{DOCS\}\/([\w/-]+\.md)(?:#([\w-]+|\$\{code))?/g)].map(([, page, anchor]) => [`docs/${page}`, anchor] as const));
+  const addresses = named.flatMap(([page, anchor]) => (anchor === "${code" ? [...codes] : [anchor]).map((each) => [page, each] as const));
+  expect(addresses).toContainEqual(["docs/guides/warnings.md", "sluice_store_slow"]);
+  expect(addresses.filter(([page, anchor]) => !existsSync(join(ROOT, page)) || (anchor !== undefined && !anchorsOf(page).has(anchor)))).toEqual([]);
 });
 
 test("every code of an error is explained", () => {

@@ -11,8 +11,8 @@ const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf
 const codes = [...new Set(sources.flatMap((text) => [...text.matchAll(/"(SLUICE_[A-Z0-9_]+)"/g)].map(([, code]) => code as string)))];
 
 test("every address in a message is a page of the site, with its heading", () => {
-  const written = sources.flatMap((text) => [...text.matchAll(/\$\{DOCS\}\/([\w/.-]+)(#\$\{code)?/g)]);
-  const addresses = written.flatMap(([, page, anchor]) => (anchor === undefined ? [`${DOCS}/${page}`] : codes.map((code) => `${DOCS}/${page}#${code.toLowerCase()}`)));
+  const written = sources.flatMap((text) => [...text.matchAll(/\$\{DOCS\}\/([\w/-]+\.md)(?:#([\w-]+|\$\{code))?/g)]);
+  const addresses = written.flatMap(([, page, anchor]) => (anchor === "${code" ? codes.map((code) => `${DOCS}/${page}#${code.toLowerCase()}`) : [`${DOCS}/${page}${anchor === undefined ? "" : `#${anchor}`}`]));
   expect(addresses.length).toBeGreaterThan(20);
   const dead = addresses.filter((address) => {
     const target = targetOf(address, "");
