@@ -30,6 +30,7 @@ const services = [
   "test/examples/{admin,alarms,live-limits,numbers,stores,custom-store,outage,llm-processes,live-page,mobile-client,settings-process}.test.ts",
   "test/stores/lease/{lease-*,flood}.test.ts",
   "test/in-flight/{killed-processes,lost-answers,many-streams,many-works,paused}.test.ts",
+  "test/replays/replays.test.ts",
   "test/command/{operate-redis,output,pages}.test.ts",
   "test/stores/memory/many-keys.test.ts",
   "test/testing/{adapter,store}-suite/*.test.ts",
