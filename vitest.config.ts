@@ -15,7 +15,7 @@ const seed = process.env["FC_SEED"] ?? "20261101";
 const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SEED to draw other cases)`) };
 
 /** Tests of servers, browsers and older majors, and the longest proofs: a project of their own, so that `npm test` stays quick. */
-const services = [
+export const services: string[] = [
   "test/docs-compile.test.ts",
   "test/core/pollution.test.ts",
   "test/client/{obey,fetch/outage}.test.ts",

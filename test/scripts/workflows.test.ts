@@ -75,3 +75,9 @@ test("all worlds and all planted mistakes are searched each night", () => {
   const runs = [...read("nightly.yml").matchAll(/^ {6}- run: (npm run search.*)$/gm)].map(([, run]) => run);
   expect(runs).toEqual(["npm run search", "npm run search -- --planted"]); // without names: all of them
 });
+
+test("each file of core and of limits has its mutants tried each night", () => {
+  const listed = [...read("mutation.yml").matchAll(/^ {10}- src\/(\w+)\/\{(.+)\}\.ts$/gm)].flatMap(([, room, names = ""]) => names.split(",").map((name) => `${room}/${name}.ts`));
+  const written = ["core", "limits"].flatMap((room) => readdirSync(join(ROOT, "src", room)).filter((file) => file.endsWith(".ts")).map((file) => `${room}/${file}`));
+  expect(listed.sort()).toEqual(written.sort());
+});
