@@ -16,15 +16,15 @@ const BREAKERS = ["a breaker, three callers", "a breaker, calls about both bucke
 
 export const MISTAKES: readonly Planted[] = [
   {
-    what: "a late give-back gives back all", law: "L1", worlds: ["two rates"], states: 20_000,
+    what: "a late give-back gives back all", law: "L1", worlds: ["two rates"],
     in: "stillSpent", find: "Math.min(0, units + unitsPerMs * lateMs)", replace: "units",
   },
   {
-    what: "a give-back ignores what has refilled", law: "L1", worlds: ["one rate, credits and debits", "new numbers", "one rate"],
+    what: "a give-back ignores what has refilled", law: "L1", worlds: ["one rate", "new numbers", "one rate, credits and debits"],
     in: "refundable", find: "const units = (resetMs - 1 - ageMs) * unitsPerMs + 1", replace: "const units = resetMs * unitsPerMs",
   },
   {
-    what: "a give-back is rounded up to one token too much", law: "L1", worlds: ["three in two", "one rate"],
+    what: "a give-back is rounded up to one token too much", law: "L1", worlds: ["one rate", "three in two"],
     in: "refundable", find: "Math.ceil(units / unitsPerToken)", replace: "Math.ceil(units / unitsPerToken) + 1",
   },
   {
@@ -92,7 +92,7 @@ export const MISTAKES: readonly Planted[] = [
     in: "decideSeveral", find: "answer(buckets[i] as Bucket, policy.limits[i] as Limit, costAt(costs, i), now, taken)", replace: "answer(buckets[i] as Bucket, policy.limits[i] as Limit, costAt(costs, 0), now, taken)",
   },
   {
-    what: "a settlement gives a quota back to the next period", law: "L20", worlds: ["a quota over its edge"],
+    what: "a settlement gives a quota back to the next period", law: "L20", worlds: ["a quota over its edge"], states: 6_000,
     in: "quotaDating", find: "taken === undefined ? undefined : dateOf(taken)", replace: "undefined",
   },
   {
@@ -100,7 +100,7 @@ export const MISTAKES: readonly Planted[] = [
     in: "inFlightDating", find: "Math.ceil((now + staleAfterMs) / step)", replace: "Math.ceil((now + staleAfterMs / 2) / step)",
   },
   {
-    what: "a renewal after its date moves the tokens of others", law: "L21", worlds: ["in flight with renewals"],
+    what: "a renewal after its date moves the tokens of others", law: "L21", worlds: ["in flight with renewals"], states: 4_000,
     in: "isHeldAt", find: "(inFlight?.kind.dateOf(from) ?? now) >= now", replace: "true",
   },
   {
