@@ -12,8 +12,8 @@ import * as quota from "../../src/limits/quota.js";
 import * as mark from "../../src/stores/redis/mark.js";
 import { explore } from "../search/explore.js";
 import type { Real } from "../search/real.js";
-import type { StoreCall, StoreState } from "../search/state.js";
-import { storeWorld, type StoreWorld } from "../search/store-world.js";
+import type { StoreCall, StoreState, StoreWorld } from "../search/state.js";
+import { storeWorld } from "../search/store-world.js";
 import { STORE_WORLDS } from "../search/worlds.js";
 
 const REAL = { ...policy, ...records, ...decision, ...breaker, ...refundable, ...held, ...inFlight, ...quota, ...mark } as Real;

@@ -21,7 +21,7 @@ export interface World<State> {
 }
 
 /** What a search found. */
-export interface Exploration {
+export interface Exploration<State = unknown> {
   readonly world: string;
   readonly states: number;
   readonly steps: number;
@@ -29,17 +29,17 @@ export interface Exploration {
   readonly depth: number;
   /** Whether no new state is left. */
   readonly isExhausted: boolean;
-  /** The law that is broken, and the shortest history that breaks it. */
-  readonly fault: { readonly law: string; readonly events: readonly string[] } | null;
+  /** The law that is broken, the shortest history that breaks it, and the state after it. */
+  readonly fault: { readonly law: string; readonly events: readonly string[]; readonly state: State } | null;
 }
 
 /** Visits the states of a world until none is left, a law is broken, or `most` states are known. Shows each to `look`. */
-export function explore<State>(world: World<State>, most = 20_000_000, look: (state: State) => void = () => undefined): Exploration {
+export function explore<State>(world: World<State>, most = 20_000_000, look: (state: State) => void = () => undefined): Exploration<State> {
   const known = new KnownStates();
   let [steps, depth] = [0, 0];
   known.add(world.nameOf(world.start), -1, "");
   let level: Array<readonly [id: number, state: State]> = [[0, world.start]];
-  const ended = (fault: Exploration["fault"]): Exploration =>
+  const ended = (fault: Exploration<State>["fault"]): Exploration<State> =>
     ({ world: world.name, states: known.size, steps, depth, isExhausted: fault === null && level.length === 0, fault });
   while (level.length > 0) {
     const following: typeof level = [];
@@ -47,11 +47,11 @@ export function explore<State>(world: World<State>, most = 20_000_000, look: (st
       for (const step of world.next(state)) {
         steps += 1;
         // A step that breaks a law counts also when it leads to a known state.
-        if (step.broken !== undefined) return ended({ law: step.broken, events: [...known.historyOf(id), step.event] });
+        if (step.broken !== undefined) return ended({ law: step.broken, events: [...known.historyOf(id), step.event], state: step.state });
         const next = known.add(world.nameOf(step.state), id, step.event);
         if (next < 0) continue;
         const law = world.broken(step.state);
-        if (law !== undefined) return ended({ law, events: known.historyOf(next) });
+        if (law !== undefined) return ended({ law, events: known.historyOf(next), state: step.state });
         look(step.state);
         if (known.size >= most) return ended(null);
         following.push([next, step.state]);

@@ -6,8 +6,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { explore, type Exploration } from "./explore.js";
 import { MISTAKES } from "./mistakes.js";
+import { asTest } from "./pasted.js";
 import { realFunctions } from "./real.js";
-import { WORLDS } from "./worlds.js";
+import type { StoreState } from "./state.js";
+import { STORE_WORLDS, WORLDS } from "./worlds.js";
 
 const most = Number(process.env["SLUICE_SEARCH_STATES"] ?? 20_000_000);
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
@@ -26,6 +28,8 @@ async function searchWorlds(): Promise<void> {
     rows.push(`| ${world.name} | ${found.states.toLocaleString("en")} | ${found.depth} | ${found.isExhausted ? "all" : "not all"} |\n`);
     if (found.fault === null) continue;
     console.log(historyOf(found.fault));
+    const { law, state } = found.fault;
+    if (STORE_WORLDS.some(({ name }) => name === world.name)) console.log(asTest(world.name, law, state as StoreState));
     process.exitCode = 1;
   }
   if (process.argv.includes("--write")) writeRows(rows);

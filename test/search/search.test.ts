@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { explore, fingerprint, type World } from "./explore.js";
 import { MISTAKES } from "./mistakes.js";
+import { asTest } from "./pasted.js";
 import { realFunctions, type Real } from "./real.js";
+import type { StoreState } from "./state.js";
 import { WORLDS, type NamedWorld } from "./worlds.js";
 
 const FEW = 500;
@@ -30,6 +32,18 @@ describe("a search finds", () => {
     const { fault } = explore((world as NamedWorld).make(real), MORE);
     expect(fault?.law).toContain(mistake.law);
   });
+});
+
+test("a history that breaks a law is printed as a test", async () => {
+  const { law = "", worlds: [name = ""] = [], ...mistake } = MISTAKES.find(({ what }) => what.endsWith("sends again acts twice")) ?? {};
+  const world = WORLDS.find((each) => each.name === name) as NamedWorld;
+  const { fault } = explore(world.make(await realFunctions(mistake as never)), MORE);
+  const lines = asTest(name, law, fault?.state as StoreState).split("\n");
+  expect([lines[0], ...lines.slice(4)]).toEqual([
+    'test("L1", async () => {', "  expect(real.consumeRecords(records, policies[0]!, 1, 0).decision.allowed).toBe(true);",
+    "  expect(real.consumeRecords(records, policies[0]!, 1, 0).decision.allowed).toBe(true);",
+    '  real.adjustRecords(records, policies[0]!, -1, 0, {"at":0,"heldAt":0,"since":1999});', '  real.adjustRecords(records, policies[0]!, -1, 0, {"at":0,"heldAt":0,"since":1999});', "});",
+  ]);
 });
 
 test("the page on the proof has a row for each world", () => {
@@ -59,7 +73,7 @@ describe("a world of two counters", () => {
   });
 
   test("shows the shortest history of a fault", () => {
-    expect(explore(counters(1)).fault).toEqual({ law: "2 and 0", events: ["a", "a"] });
+    expect(explore(counters(1)).fault).toEqual({ law: "2 and 0", events: ["a", "a"], state: [2, 0] });
   });
 });
 

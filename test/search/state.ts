@@ -1,6 +1,31 @@
 // The states of a world of one store, and what the laws know of it.
 import type { Bucket, Costs, Decision, Move, Origin, Policy } from "../../src/core/model.js";
+import type { PolicyOptions } from "../../src/core/policy.js";
 import type { Real } from "./real.js";
+
+/** What can happen in a world beside calls, settlements and the passing of time. */
+export type Happening =
+  | "renewals" | "crashes" | "lost calls" | "lost answers" | "calls sent again" | "late calls" | "settled twice"
+  | "debits" | "credits" | "blocks" | "resets" | "new numbers" | "steps back" | "lost writes";
+
+/** A small world. */
+export interface StoreWorld {
+  readonly name: string;
+  /** The policy, and other versions of it. */
+  policies(real: Real): readonly PolicyOptions[];
+  /** What a call takes of each limit. Default: 1. */
+  readonly cost?: Costs;
+  /** What a work may turn out to have cost, in the limits that are no limits in flight. Default: 0 and `cost`. */
+  readonly used?: readonly Costs[];
+  readonly works: number;
+  /** The instants of the world. */
+  readonly instants: readonly number[];
+  readonly happens: readonly Happening[];
+  /** The most faults in one history: crashes, losses, delays, repeats, steps of the clock, resets. Default: 2. */
+  readonly faults?: number;
+  /** By how much the store's clock steps back. Default: 5,000. */
+  readonly stepBackMs?: number;
+}
 
 /** What one work did. */
 export interface Work {
@@ -117,3 +142,18 @@ export const at = (costs: Costs, place: number): number => (typeof costs === "nu
 export function plus(account: Account, place: number, tokens: number): Account {
   return tokens === 0 ? account : new Map(account).set(place, (account.get(place) ?? 0) + tokens);
 }
+
+/** A work that has not asked. */
+export const NEW: Work = { phase: "new", decision: null, since: 0, renewals: 0, isDropped: false, claim: null };
+
+/** The state in which a work is another. What a work that is over knew says nothing more. */
+export function withWork(state: StoreState, i: number, change: Partial<Work>): StoreState {
+  const next = change.phase === "over" ? { ...NEW, phase: "over" as const } : { ...(state.works[i] as Work), ...change };
+  return { ...state, works: state.works.map((work, place) => (place === i ? next : work)) };
+}
+
+/** A text for records. */
+export const textOf = (records: ReadonlyMap<string, Bucket>): string =>
+  [...records].map(([name, { spent, at: instant, unitsPerMs, dates }]) => `${name}:${spent},${instant},${unitsPerMs},${dates ?? ""}`).sort().join(";");
+/** A text for what a work knows of a decision. */
+export const decisionText = ({ at: instant, limits, resetMs }: Decision): string => `${instant}:${limits === null ? resetMs : limits.map((reading) => reading.resetMs)}`;

@@ -1,38 +1,14 @@
 // A world of one key in one store: works that take, renew and give back over a network that loses, delays and repeats.
 // The store's steps and the network are modelled. All arithmetic is that of src.
-import type { Bucket, Costs, Decision, Limit, Move, Policy } from "../../src/core/model.js";
-import type { PolicyOptions } from "../../src/core/policy.js";
+import type { Costs, Decision, Limit, Move, Policy } from "../../src/core/model.js";
 import { Accounts } from "./accounts.js";
 import type { Step, World } from "./explore.js";
 import { changeLaw, stepLaw, stateLaw } from "./laws.js";
 import type { Real } from "./real.js";
-import { at, type Claim, type Message, type StoreCall, type StoreState, type Work, type WorldFacts } from "./state.js";
-
-/** What can happen in a world beside calls, settlements and the passing of time. */
-type Happening =
-  | "renewals" | "crashes" | "lost calls" | "lost answers" | "calls sent again" | "late calls" | "settled twice"
-  | "debits" | "credits" | "blocks" | "resets" | "new numbers" | "steps back" | "lost writes";
-
-/** A small world. */
-export interface StoreWorld {
-  readonly name: string;
-  /** The policy, and other versions of it. */
-  policies(real: Real): readonly PolicyOptions[];
-  /** What a call takes of each limit. Default: 1. */
-  readonly cost?: Costs;
-  /** What a work may turn out to have cost, in the limits that are no limits in flight. Default: 0 and `cost`. */
-  readonly used?: readonly Costs[];
-  readonly works: number;
-  /** The instants of the world. */
-  readonly instants: readonly number[];
-  readonly happens: readonly Happening[];
-  /** The most faults in one history: crashes, losses, delays, repeats, steps of the clock, resets. Default: 2. */
-  readonly faults?: number;
-  /** By how much the store's clock steps back. Default: 5,000. */
-  readonly stepBackMs?: number;
-}
-
-const NEW: Work = { phase: "new", decision: null, since: 0, renewals: 0, isDropped: false, claim: null };
+import {
+  at, decisionText, NEW, textOf, withWork, type Claim, type Happening, type Message, type StoreCall, type StoreState, type StoreWorld, type Work,
+  type WorldFacts,
+} from "./state.js";
 
 /** Makes the {@link World} of a description. Its first instant may be later than 0. */
 export function storeWorld(world: StoreWorld, real: Real, beginsAt = 0): World<StoreState> {
@@ -269,13 +245,3 @@ export function storeWorld(world: StoreWorld, real: Real, beginsAt = 0): World<S
     return [time, behindMs, textOf(records), kept, all.sort().join("/"), unknown, count, version, sums, ledger.isCredited, ledger.isDebited, inFlight < 0 ? 0 : ledger.forgotten].join("|");
   }
 }
-
-function withWork(state: StoreState, i: number, change: Partial<Work>): StoreState {
-  // What a work that is over knew says nothing more.
-  const next = change.phase === "over" ? { ...NEW, phase: "over" as const } : { ...(state.works[i] as Work), ...change };
-  return { ...state, works: state.works.map((work, place) => (place === i ? next : work)) };
-}
-
-const textOf = (records: ReadonlyMap<string, Bucket>): string =>
-  [...records].map(([name, { spent, at: instant, unitsPerMs, dates }]) => `${name}:${spent},${instant},${unitsPerMs},${dates ?? ""}`).sort().join(";");
-const decisionText = ({ at: instant, limits, resetMs }: Decision): string => `${instant}:${limits === null ? resetMs : limits.map((reading) => reading.resetMs)}`;

@@ -2,7 +2,8 @@
 import { breakerWorld, type BreakerWorld } from "./breaker-world.js";
 import type { World } from "./explore.js";
 import type { Real } from "./real.js";
-import { storeWorld, type StoreWorld } from "./store-world.js";
+import type { StoreWorld } from "./state.js";
+import { storeWorld } from "./store-world.js";
 
 /** A world of any kind. */
 export interface NamedWorld {
@@ -71,8 +72,8 @@ export const STORE_WORLDS: readonly StoreWorld[] = [
   {
     name: "in flight with renewals",
     policies: (real) => [{ name: "p", limits: [parallel(real, 1)] }],
-    works: 3, instants: [0, 533, 1_066, 1_600, 1_699, 1_700],
-    happens: ["renewals", "crashes", "lost answers", "late calls", "resets"], used: [0],
+    works: 3, instants: [0, 533, 1_066, 1_599, 1_600, 1_699, 1_700, 2_133],
+    happens: ["renewals", "crashes", "lost answers", "calls sent again", "late calls", "resets"], used: [0],
   },
   {
     name: "in flight, two places",
