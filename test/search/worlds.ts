@@ -96,6 +96,15 @@ export const STORE_WORLDS: readonly StoreWorld[] = [
     works: 4, instants: [0, 333, 500, 1_000, 1_001], used: [0],
     happens: ["new numbers", "late calls", "lost answers"],
   },
+  {
+    name: "new numbers, a burst",
+    policies: () => [
+      { name: "p", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } },
+      { name: "p", capacity: 2, refill: { tokens: 2, everyMs: 1_000 } },
+    ],
+    works: 3, cost: 2, instants: [0, 500, 1_000, 1_001], used: [0, 1],
+    happens: ["new numbers", "late calls"], faults: 1,
+  },
 ];
 
 const BREAKER_WORLDS: readonly BreakerWorld[] = [
