@@ -22,7 +22,7 @@ export function stateLaw(facts: WorldFacts, state: StoreState, now: number): str
 }
 
 // L1: in every window that ends now, at most the capacity, what refills in it, and what was filled from outside within it. On
-// top comes what give-backs gave too much: by rounding, and by overlapping, at most one capacity.
+// top comes what give-backs gave too much: by rounding, and by overlapping, with so few works at most one capacity.
 function rate(facts: WorldFacts, { ledger }: StoreState, place: number): string | undefined {
   const versions = facts.policies.map(({ limits }) => limits[place] as Limit);
   const capacity = Math.max(...versions.map((limit) => limit.capacity));
