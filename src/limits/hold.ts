@@ -1,6 +1,5 @@
 import { monotonicClock } from "../core/clock.js";
 import { encodeKey } from "../core/key.js";
-import { bucketId } from "../core/policy.js";
 import type { Hold, TakenTokens } from "../port/dated.js";
 import { keepRenewing } from "./renewals.js";
 
@@ -53,14 +52,13 @@ export function keepTaken({ store, guarded, policy, key, decision, life }: Taken
   const local = decision.degraded ? guarded.localChargeOf(decision) : null;
   // Nothing was taken if `onStoreError: "allow"` let the call through.
   if (decision.degraded && local === null) return false;
-  const encoded = encodeKey(key);
   keepRenewing({
     store: local?.store ?? store,
+    guarded: local === null ? guarded : null,
     policy: local?.policy ?? policy,
-    key: encoded,
+    key: encodeKey(key),
     decision,
     life,
-    call: (send) => (local === null ? guarded.inBackground([bucketId(policy, encoded)], send) : send()),
   });
   return true;
 }

@@ -2,14 +2,16 @@ import { monotonicClock } from "../core/clock.js";
 import { costAt } from "../core/limit.js";
 import { mapCosts } from "../core/cost.js";
 import type { Costs, Decision, InFlight, Move, Origin, Policy, Returns } from "../core/model.js";
+import { bucketId } from "../core/policy.js";
 import type { HeldWork } from "../port/dated.js";
-import { sharesWork } from "../platform.js";
+import { createHiddenField, sharesWork, type HiddenField } from "../platform.js";
 import { warnOnce } from "../warnings/warnings.js";
 import { heldCosts, moveAfter, msAfter, RENEWALS, renewalState } from "./held-work.js";
 import { startBeat, stopBeat, takeTurns, type Turn } from "./turns.js";
 
 /** Work whose tokens are renewed. */
-interface Renewing extends HeldWork {
+interface Renewing {
+  readonly held: HeldWork;
   readonly limit: InFlight;
   /** The works with the same timer. This one is among them until it is done. */
   readonly works: Set<Renewing>;
@@ -29,7 +31,10 @@ const BEATS = 2;
 /** How many works lost their tokens since the last beat. */
 let missed = 0;
 
-const byDecision = new WeakMap<Decision, Renewing>();
+let heldField: HiddenField<Renewing> | undefined;
+
+/** The work of a decision. A hidden field, because a WeakMap with an entry for each request costs 6 us of each. */
+const heldWorkOf = (): HiddenField<Renewing> => (heldField ??= createHiddenField<Renewing>());
 
 /**
  * The work of this process, by `staleAfterMs`. All work with the same `staleAfterMs` shares one timer, which lets the
@@ -38,15 +43,15 @@ const byDecision = new WeakMap<Decision, Renewing>();
 const beats = new Map<number, Set<Renewing>>();
 
 /** Renews the tokens of work until {@link stopRenewing}, at most for `maxWorkMs`. */
-export function keepRenewing(work: HeldWork): void {
-  const { decision, policy, store } = work;
+export function keepRenewing(held: HeldWork): void {
+  const { decision, policy, store, life } = held;
   const limit = policy.inFlight;
   if (!decision.allowed || decision.shadow !== undefined || limit === undefined) return;
   // Without renewals, only what watches its life needs the beat.
-  if (store.renew === undefined && work.life === undefined) return;
+  if (store.renew === undefined && life === undefined) return;
   const works = worksOf(limit.returns, sharesWork() ? beats : new Map<number, Set<Renewing>>());
-  const renewing: Renewing = { ...work, limit, works, since: monotonicClock(), renewals: 0, pending: null, isWaiting: false };
-  byDecision.set(decision, renewing);
+  const renewing: Renewing = { held, limit, works, since: monotonicClock(), renewals: 0, pending: null, isWaiting: false };
+  heldWorkOf().write(decision, renewing);
   works.add(renewing);
 }
 
@@ -55,12 +60,16 @@ export function keepRenewing(work: HeldWork): void {
  * because the order of two calls is not certain. The guard of the store bounds this wait.
  */
 export function stopRenewing(decision: Decision): Origin | Promise<Origin> | undefined {
-  const work = byDecision.get(decision);
-  if (work === undefined) return undefined;
+  const work = heldWorkOf().read(decision);
+  if (work === null) return undefined;
   const { works, pending } = work;
   works.delete(work);
-  const origin = (): Origin => ({ at: decision.at, heldAt: decision.at + heldAfter(work) });
-  return pending === null ? origin() : pending.then(origin);
+  return pending === null ? lastOrigin(work) : pending.then(() => lastOrigin(work));
+}
+
+function lastOrigin(work: Renewing): Origin {
+  const { at } = work.held.decision;
+  return { at, heldAt: at + heldAfter(work) };
 }
 
 function worksOf({ staleAfterMs }: Returns, among: Map<number, Set<Renewing>>): Set<Renewing> {
@@ -91,8 +100,8 @@ function renewDue(works: Iterable<Renewing>): void {
     if (state === "over" || state === "lost") dropWork(work, state === "lost" && isWanted);
     else if (state === "due" && isWanted && work.pending === null && !work.isWaiting) {
       work.isWaiting = true;
-      const same = due.get(work.store);
-      if (same === undefined) due.set(work.store, [work]);
+      const same = due.get(work.held.store);
+      if (same === undefined) due.set(work.held.store, [work]);
       else same.push(work);
     }
   }
@@ -116,7 +125,7 @@ function turnOf(group: readonly Renewing[]): Turn {
 function dropWork(work: Renewing, isMissed: boolean): void {
   if (!work.works.delete(work)) return;
   if (isMissed) missed += 1;
-  work.life?.lapsed();
+  work.held.life?.lapsed();
 }
 
 function tellMissed(): void {
@@ -129,7 +138,7 @@ function tellMissed(): void {
 }
 
 /** Whether the tokens may be renewed now: not for a body that no reader has begun, or long after its client left. */
-function mayRenew({ store, life, limit }: Renewing): boolean {
+function mayRenew({ held: { store, life }, limit }: Renewing): boolean {
   return store.renew !== undefined && life?.isWanted(limit.returns.staleAfterMs) !== false;
 }
 
@@ -138,11 +147,11 @@ function movesOf(works: readonly Renewing[]): Renewing[][] {
   const groups: Renewing[][] = [];
   const byMove = new Map<string, Renewing[][]>();
   for (const work of works) {
-    const { policy, key, limit: { kind } } = work;
+    const { held: { policy, key }, limit: { kind } } = work;
     const { from, to } = nextMove(work);
     const id = `${kind.dateOf(from)} ${kind.dateOf(to)} ${key}`;
     const alike = byMove.get(id) ?? [];
-    const group = alike.find(([first]) => first?.policy === policy);
+    const group = alike.find(([first]) => first?.held.policy === policy);
     if (group !== undefined) {
       group.push(work);
       continue;
@@ -156,14 +165,14 @@ function movesOf(works: readonly Renewing[]): Renewing[][] {
 
 /** The next move of the tokens of work. */
 function nextMove(work: Renewing): Move {
-  return moveAfter(work.decision.at, work.renewals, work.limit.returns);
+  return moveAfter(work.held.decision.at, work.renewals, work.limit.returns);
 }
 
 /** Renews the tokens of works that make the same move. Returns undefined when that is done at once. */
 function renew(group: readonly Renewing[]): Promise<void> | undefined {
   const [first] = group as readonly [Renewing];
-  const { store, policy, key } = first;
-  const tokens = group.map(({ decision }) => heldCosts(decision, policy)).reduce((a, b) => sumOf(policy, a, b));
+  const { store, guarded, policy, key } = first.held;
+  const tokens = group.map(({ held }) => heldCosts(held.decision, policy)).reduce((a, b) => sumOf(policy, a, b));
   const next = group.map(({ renewals }) => renewals + 1);
   // Also when the answer is late: the tokens have moved.
   const done = (isHeld: unknown): void => group.forEach((work, i) => {
@@ -175,10 +184,11 @@ function renew(group: readonly Renewing[]): Promise<void> | undefined {
   const goOn = (): void => renewDue(group.filter((work) => work.works.has(work)));
   const ended = (): void => group.forEach((work) => (work.pending = null));
   try {
-    const answer = first.call(() => {
+    const send = (): void | Promise<void> => {
       const moved = store.renew?.(policy, key, tokens, nextMove(first));
       return moved instanceof Promise ? moved.then(done) : done(moved);
-    });
+    };
+    const answer = guarded === null ? send() : guarded.inBackground([bucketId(policy, key)], send);
     if (!(answer instanceof Promise)) {
       goOn();
       return undefined;

@@ -61,7 +61,7 @@ async function settleLine(line: SettlementLine): Promise<void> {
 }
 
 /** Gives back the tokens in flight of an allowed decision whose caller was answered without it. */
-export function releaseLate({ store, policy, key, decision }: Omit<HeldWork, "call">): void {
+export function releaseLate({ store, policy, key, decision }: Omit<HeldWork, "guarded">): void {
   if (!decision.allowed) return;
   const held = heldCosts(decision, policy);
   const changes = typeof held === "number" ? 0 - held : held.map((cost) => 0 - cost);

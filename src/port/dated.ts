@@ -45,7 +45,7 @@ export interface WorkHolding {
   /** Calls `settle` in the background once `store` is available. Until then `settle` calls `later` again. */
   later(settle: (isInBackground: true) => unknown, store: object): void;
   /** Gives back the tokens in flight of a decision that came too late for its caller. */
-  giveBackLate(work: Omit<HeldWork, "call">): void;
+  giveBackLate(work: Omit<HeldWork, "guarded">): void;
 }
 
 /** The tokens that a decision took in flight, or the fallback in place of the store. */
@@ -83,8 +83,8 @@ export interface HeldWork {
   readonly key: string;
   readonly decision: Decision;
   readonly life?: Life | undefined;
-  /** Makes a call that the library makes by itself: see `inBackground` of the store's guard. */
-  call<T>(send: () => T | Promise<T>): T | Promise<T>;
+  /** Makes the calls that the library makes by itself. Null for a store that decided in place of the limiter's. */
+  readonly guarded: GuardedStore | null;
 }
 
 /** The methods of a store that keeps limits in flight. */

@@ -38,8 +38,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: "refund", in: "refundable",
-    find: "Math.ceil(units / unitsPerToken)",
-    replace: "cost",
+    find: "Math.ceil(units / limit.unitsPerToken)",
+    replace: "tokens",
   },
   {
     item: "L2", test: PROMISE, in: "msUntil",
@@ -133,8 +133,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: "refund", in: "refundable",
-    find: "Math.ceil(units / unitsPerToken)",
-    replace: "(resetMs > ageMs ? cost : 0)",
+    find: "Math.ceil(units / limit.unitsPerToken)",
+    replace: "(resetMsOf(decision, limit) > ageMs ? tokens : 0)",
   },
   {
     item: "L1", test: "combine-settle", in: "combinedActs",
@@ -628,8 +628,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: QUOTA, in: "refundable",
-    find: "ageMs > 0 && refill !== undefined",
-    replace: "ageMs > 0",
+    find: "|| limit.refill === undefined",
+    replace: "",
   },
   {
     item: "L20", test: "calendar", in: "firstInstant",
@@ -707,9 +707,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "named",
   },
   {
-    item: "L21", test: "limiter", in: "stopRenewing",
-    find: "heldAt: decision.at + heldAfter(work) });",
-    replace: "heldAt: decision.at });",
+    item: "L21", test: "limiter", in: "lastOrigin",
+    find: "heldAt: at + heldAfter(work) }",
+    replace: "heldAt: at }",
   },
   {
     item: "L21", test: "limiter", in: "renewalState",
@@ -718,8 +718,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L12", test: "renewals", in: "renew",
-    find: "const answer = first.call(() => {",
-    replace: "const answer = ((send: () => void | Promise<void>) => send())(() => {",
+    find: "guarded === null ? send() :",
+    replace: "guarded !== undefined ? send() :",
   },
   {
     item: "L21", test: "renewals", in: "renew",
@@ -733,7 +733,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "renewals", in: "movesOf",
-    find: "first?.policy === policy",
+    find: "first?.held.policy === policy",
     replace: "first !== undefined",
   },
   {
