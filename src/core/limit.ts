@@ -161,7 +161,8 @@ export function costAt(costs: Costs, position: number): number {
 
 /** One number where all costs are equal, as {@link Costs} wants it. */
 export function simplest(list: readonly number[]): Costs {
-  return list.every((each) => each === list[0]) ? (list[0] as number) : list;
+  for (let i = 1; i < list.length; i++) if (list[i] !== list[0]) return list;
+  return list[0] as number;
 }
 
 /** Whether two costs of one policy are the same. */

@@ -5,7 +5,7 @@ import { quotaDating } from "../../src/limits/quota.js";
 import { readings, type Decision } from "../../src/core/decision.js";
 import { simplest } from "../../src/core/limit.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../src/core/records.js";
-import { refundable } from "../../src/limiter/verbs/refundable.js";
+import { correction } from "../../src/limiter/verbs/refundable.js";
 import { periodOf, QuotaModel, type ModelLimit } from "../helpers/quota-model.js";
 
 /** The lengths of periods: 3 to 60 ms, so that a short history crosses many. */
@@ -86,8 +86,8 @@ describe("L20 · rates and quotas on one key", () => {
           } else if (does === "refund" && made.length > 0) {
             const { decision, version: then, costs: taken } = made[which % made.length] as Made;
             const [ownLimits, own] = [versions[then] as ModelLimit[], policies[then] as Policy];
-            const back = refundable(decision, own, simplest(taken), now - decision.at);
-            const changes = ownLimits.map((_, i) => 0 - (typeof back === "number" ? back : (back[i] as number)));
+            const change = correction(decision, own, simplest(taken), 0, now - decision.at);
+            const changes = ownLimits.map((_, i) => (typeof change === "number" ? change : (change[i] as number)));
             // A quota gets all of them: the store decides by the exact date.
             ownLimits.forEach(({ kind }, i) => kind === "quota" && expect(changes[i]).toBe(0 - (taken[i] as number)));
             adjustRecords(records, own, simplest(changes), now, decision.at);

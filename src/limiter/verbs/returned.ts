@@ -5,8 +5,9 @@ import type { Store } from "../../port/store.js";
 // both.
 type Listeners = Map<string, Set<() => void>>;
 
+let ofAllCopies: WeakMap<Store, Listeners> | undefined;
+const byStore = (): WeakMap<Store, Listeners> => (ofAllCopies ??= processWide("returned", () => new WeakMap<Store, Listeners>()));
 const listenersOf = (store: Store): Listeners | undefined => byStore().get(store);
-const byStore = (): WeakMap<Store, Listeners> => processWide("returned", () => new WeakMap<Store, Listeners>());
 
 /** Calls `listener` whenever this process gives tokens of a bucket back. Returns a function that ends it. */
 export function onReturned(store: Store, bucket: string, listener: () => void): () => void {

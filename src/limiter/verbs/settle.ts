@@ -53,7 +53,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
       // A change of 0 needs no call, and so says nothing about the store.
       if (changes === 0) return true;
       const call = isInBackground ? guarded.inBackground : guarded.call;
-      const origin = { ...from, since: refundableUntil(decision, charged, changes) };
+      const origin = { at: from.at, heldAt: from.heldAt, since: refundableUntil(decision, charged, changes) };
       return told(call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, origin), notAsked));
     }
 
