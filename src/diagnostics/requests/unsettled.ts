@@ -1,8 +1,6 @@
-import { costsOf } from "../../core/cost.js";
-import type { Decision } from "../../core/decision.js";
-import { costAt } from "../../core/limit.js";
+import { readings, type Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
-import { processWide } from "../../platform.js";
+import { createHiddenField, processWide, type HiddenField } from "../../platform.js";
 import { isQuiet, warnOnce } from "../../warnings/warnings.js";
 
 // Beyond them work is not watched.
@@ -16,8 +14,10 @@ interface HeldWatch {
   isHandled: boolean;
 }
 
+let watchField: HiddenField<HeldWatch> | undefined;
+
 /** The work of each decision. Another copy of this package may settle it. */
-const watchOf = (): WeakMap<Decision, HeldWatch> => processWide("held", () => new WeakMap<Decision, HeldWatch>());
+const watchOf = (): HiddenField<HeldWatch> => (watchField ??= processWide("watches", createHiddenField<HeldWatch>));
 
 /** The work under each policy's name, by the store whose clock it knows. Oldest first. It keeps no decision. */
 const watchesByStore = new WeakMap<object, Map<string, HeldWatch[]>>();
@@ -26,8 +26,8 @@ const isSilent = (): boolean => isQuiet("SLUICE_NOT_SETTLED");
 
 /** Notes that the work of a decision is settled, or renewed until it is. */
 export function markHandled(decision: Decision): void {
-  const watch = watchOf().get(decision);
-  if (watch !== undefined) watch.isHandled = true;
+  const watch = watchOf().read(decision);
+  if (watch !== null) watch.isHandled = true;
 }
 
 /**
@@ -35,7 +35,7 @@ export function markHandled(decision: Decision): void {
  * Looks at the oldest work each time that tokens are taken again, so it needs no timer.
  */
 export function watchHeld(store: object, policy: Policy, decided: Decision | Promise<Decision>): void {
-  if (policy.inFlight === undefined || isSilent()) return;
+  if (policy.inFlight === undefined) return;
   if (decided instanceof Promise) return void decided.then((decision) => lookAtHeld(store, policy, decision), () => undefined);
   lookAtHeld(store, policy, decided);
 }
@@ -46,8 +46,7 @@ function lookAtHeld(store: object, policy: Policy, decision: Decision): void {
   const { kind, returns } = policy.inFlight as NonNullable<Policy["inFlight"]>;
   const byName = watchesByStore.get(store) ?? new Map<string, HeldWatch[]>();
   const watches = byName.get(policy.name) ?? [];
-  const open = watches.findIndex(({ isHandled }) => !isHandled);
-  watches.splice(0, open < 0 ? watches.length : open);
+  while (watches[0]?.isHandled) watches.shift();
   const [oldest] = watches;
   if (oldest !== undefined && kind.dateOf(oldest.at) < decision.at) {
     watchesByStore.delete(store);
@@ -59,10 +58,9 @@ function lookAtHeld(store: object, policy: Policy, decision: Decision): void {
     );
   }
   watchesByStore.set(store, byName.set(policy.name, watches));
-  const costs = costsOf(decision, policy);
-  const holds = decision.allowed && policy.limits.some((limit, i) => limit.returns && costAt(costs, i) > 0);
+  const holds = decision.allowed && readings(decision).some(({ inFlight, cost }) => inFlight && cost > 0);
   if (!holds || watches.length >= MOST_WATCHED) return;
   const watch = { at: decision.at, isHandled: false };
   watches.push(watch);
-  watchOf().set(decision, watch);
+  watchOf().write(decision, watch);
 }
