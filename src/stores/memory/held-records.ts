@@ -9,6 +9,8 @@ interface LimitOfRecord {
   readonly limit: Pick<Limit, "name">;
 }
 
+type Amounts = Pick<Bucket, "spent" | "at" | "dates">;
+
 /** A record, between the one that was written before it and the one that was written after it. */
 interface HeldRecord {
   readonly id: string;
@@ -38,7 +40,7 @@ export class HeldRecords {
   /**
    * Between the last and the first record, in the order in which they were written. A Map is slow at its first items.
    */
-  readonly #ends: HeldRecord = emptyRing();
+  readonly #ends: HeldRecord = emptyRing("");
   /** The record that is looked at next. */
   #next = this.#ends;
 
@@ -51,18 +53,17 @@ export class HeldRecords {
   }
 
   get(key: Fingerprint, { limit }: LimitOfRecord, out: Bucket): void {
-    const { spent, at, dates } = this.#records.get(idOf(key, limit.name)) ?? this.#ends;
-    Object.assign(out, { spent, at, dates });
+    copyAmounts(this.#records.get(idOf(key, limit.name)) ?? this.#ends, out);
   }
 
-  put(key: Fingerprint, { limit }: LimitOfRecord, { spent, at, dates }: Bucket, now: number): void {
+  put(key: Fingerprint, { limit }: LimitOfRecord, bucket: Bucket, now: number): void {
     const id = idOf(key, limit.name);
-    const known = this.#records.get(id);
-    if (known === undefined) this.#makeRoom(now);
-    else this.#unlink(known);
-    const record = known ?? { ...this.#ends, id };
-    Object.assign(record, { spent, at, dates });
-    if (known === undefined) this.#records.set(id, record);
+    let record = this.#records.get(id);
+    if (record === undefined) {
+      this.#makeRoom(now);
+      this.#records.set(id, (record = emptyRing(id)));
+    } else this.#unlink(record);
+    copyAmounts(bucket, record);
     this.#names.add(limit.name);
     link(this.#ends.before, record);
     link(record, this.#ends);
@@ -107,11 +108,18 @@ export class HeldRecords {
   }
 }
 
-/** A ring of one link, which is no record: it has the values of a key without a record. */
-function emptyRing(): HeldRecord {
-  const ends = { id: "", spent: 0, at: 0, dates: undefined } as Omit<HeldRecord, "before" | "after"> as HeldRecord;
+/** A ring of one link, with the values of a key without a record. */
+function emptyRing(id: string): HeldRecord {
+  const ends = { id, spent: 0, at: 0, dates: undefined } as Omit<HeldRecord, "before" | "after"> as HeldRecord;
   link(ends, ends);
   return ends;
+}
+
+// Object.assign takes ten times as long.
+function copyAmounts({ spent, at, dates }: Amounts, to: Amounts): void {
+  to.spent = spent;
+  to.at = at;
+  to.dates = dates;
 }
 
 function link(before: HeldRecord, after: HeldRecord): void {
