@@ -96,9 +96,8 @@ export function readings(decision: Decision): readonly Reading[] {
 
 function decide(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, take: boolean): Decision {
   if (policy.limits.length > 1) return decideSeveral(buckets, policy, costs, now, take);
-  const decision = answer(buckets[0] as Bucket, policy.limits[0] as Limit, costAt(costs, 0), now, take);
-  decision.policy = policy.name;
-  return decision;
+  const reading = answer(buckets[0] as Bucket, policy.limits[0], costAt(costs, 0), now, take);
+  return decisionBy(reading, policy, null, now);
 }
 
 // Loops, because `every`, `map` and `reduce` make this function take 1.3 times as long.
@@ -110,20 +109,32 @@ function decideSeveral(buckets: readonly Bucket[], policy: Policy, costs: Costs,
   }
   // A copy to be overwritten, because a list that grows takes room for 17.
   const limits: unknown[] = buckets.slice();
-  let binding: Draft | undefined;
+  let binding: Reading | undefined;
   for (let i = 0; i < buckets.length; i++) {
     const next = answer(buckets[i] as Bucket, policy.limits[i] as Limit, costAt(costs, i), now, taken);
-    limits[i] = readingOf(next);
+    limits[i] = next;
     if (binding === undefined || bindsMore(next, binding)) binding = next;
   }
-  // Not a copy: the mark of a decision costs 2 us more on an object that was made by spreading another.
-  (binding as Draft).limits = limits as Reading[];
-  (binding as Draft).policy = policy.name;
-  return binding as Draft;
+  return decisionBy(binding as Reading, policy, limits as Reading[], now);
 }
 
-/** A decision that is being made. */
-type Draft = Decision & { policy: string; limits: Decision["limits"]; inFlight?: true };
+/**
+ * The decision of a policy by the reading that binds. One literal, so that all decisions have one shape. Not a copy:
+ * the mark of a decision costs 2 us more on an object that was made by spreading another.
+ */
+function decisionBy(binding: Reading, policy: Policy, limits: readonly Reading[] | null, now: number): Decision {
+  const { limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs } = binding;
+  // The compiler cannot see that `allowed` and `reason` agree.
+  const decision = {
+    allowed: retryAfterMs === 0,
+    reason: retryAfterMs === 0 ? null : retryAfterMs === Infinity ? "cost_above_capacity" : "limited",
+    policy: policy.name,
+    limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs, limits, at: now,
+    degraded: false,
+  } as Decision & { inFlight?: true };
+  if (binding.inFlight) decision.inFlight = true;
+  return decision;
+}
 
 // Units that are missing for the cost: 0 when it fits now, Infinity when it never does. A cost of 0 takes nothing. It
 // fits even when more is spent than a new, smaller capacity holds (laws L9, L14).
@@ -132,10 +143,8 @@ function missingOf(limit: Limit, cost: number, spent: number): number {
   return cost > limit.capacity ? Infinity : unitsOver(limit, cost, spent);
 }
 
-/**
- * The decision as if `limit` were the only one, without the policy's name. With `take` it takes the cost if it fits.
- */
-function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: boolean): Draft {
+/** What is left of one limit. Its wait is 0 if the cost fits. With `take` it takes the cost then. */
+function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: boolean): Reading {
   const { kind, size, unitsPerToken } = limit;
   const before = spentAt(bucket, limit, now);
   const over = missingOf(limit, cost, before);
@@ -149,11 +158,7 @@ function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: b
     if (takes) setBucket(bucket, limit, spent, from);
   } else if (takes) kind.apart.charge(bucket, limit, now, taken, kind.dateOf(now));
   const remaining = Math.max(0, Math.floor((size - spent) / unitsPerToken));
-  // One literal, so that all decisions have one shape. The compiler cannot see that `allowed` and `reason` agree.
-  const decision = {
-    allowed: over === 0,
-    reason: over === 0 ? null : over === Infinity ? "cost_above_capacity" : "limited",
-    policy: "",
+  const reading: Reading & { inFlight?: true } = {
     limit: limit.name,
     cost,
     capacity: limit.capacity,
@@ -161,17 +166,9 @@ function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: b
     retryAfterMs: over === 0 || over === Infinity ? over : Math.min(kind.retryAfterMs, msUntil(over, limit, from, now)),
     nextTokenMs: spent === 0 ? 0 : msUntil(unitsOver(limit, remaining + 1, spent), limit, from, now),
     resetMs: spent === 0 ? 0 : msUntil(spent, limit, from, now),
-    limits: null,
-    at: now,
-    degraded: false,
-  } as Draft;
-  if (kind.apart !== undefined) decision.inFlight = true;
-  return decision;
-}
-
-function readingOf({ limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs, inFlight }: Decision): Reading {
-  const reading = { limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
-  return inFlight ? { ...reading, inFlight } : reading;
+  };
+  if (kind.apart !== undefined) reading.inFlight = true;
+  return reading;
 }
 
 /** Whether `a` binds more than `b`: the longer wait, or else the fewer tokens left, or else the later next token. */
