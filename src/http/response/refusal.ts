@@ -95,17 +95,18 @@ export function createRefusals(
  * digits and `_ - .`.
  */
 function violatedOf(judged: readonly Part[]): string {
-  const violated = new Set<string>();
+  let violated = "";
   for (const { policy, decision } of judged) {
     const all = readings(decision);
     policy.limits.forEach(({ name }, i) => {
       // Looked up by position, because a custom store may give its limits any names. Nothing is known of the limits of
       // a store that failed, and its decision has one reading for all of them.
       const reading = all[i] ?? (decision.reason === "store_unavailable" ? all[0] : undefined);
-      if (reading !== undefined && reading.retryAfterMs > 0) violated.add(`"${labelOf(policy, name)}"`);
+      const label = `"${labelOf(policy, name)}"`;
+      if (reading !== undefined && reading.retryAfterMs > 0 && !violated.includes(label)) violated += (violated && ",") + label;
     });
   }
-  return [...violated].join();
+  return violated;
 }
 
 /** A 500, for adapters on platforms without an error handler, such as the Node adapter. */
