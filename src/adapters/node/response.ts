@@ -77,7 +77,12 @@ function sendRefusal(response: NodeResponse, verdict: Refuse): void {
   // One writeHead costs half as much as a setHeader for each field. Middleware such as on-headers hooks writeHead to
   // change fields late.
   response.writeHead(verdict.status, recordOf(verdict.fields));
-  response.end(verdict.body);
+  // The document is ASCII, and Node writes head and body as one text: as UTF-8 it would look at each character.
+  (response as AsciiResponse).end(verdict.body, "latin1");
+}
+
+interface AsciiResponse {
+  end(body: string, encoding: "latin1"): unknown;
 }
 
 function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Responder, request: object): void {
