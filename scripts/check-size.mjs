@@ -11,20 +11,21 @@ import { build } from "esbuild";
 // more; give-backs that act once and clients by one function cost RedisStore 1,500. Its script
 // decides quotas and limits in flight too, with 600 bytes of Lua. That two limiters of one name with other numbers throw in
 // production, too, costs createLimiter 260.
+// That a request with limits in flight takes 40 % of the time costs the object of a bucket 110 bytes, and others 20.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 28_400,
+  ".": 28_450,
   "./store": 13_950,
   "./node": 20_000,
   "./express": 19_850,
   "./fastify": 21_400,
   "./hono": 20_650,
   "./web": 19_650,
-  "./redis": 21_150,
-  "./postgres": 21_750,
+  "./redis": 21_200,
+  "./postgres": 21_800,
   "./lease": 7_350,
-  "./durable-object": 19_000, // 5,300 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 18_700,
+  "./durable-object": 19_100, // 5,300 of it are calendars and limits in flight: the object gets policies as text
+  "./http": 18_750,
   "./client": 9_900,
   "./client/traffic": 7_000,
   "./testing": 80_000, // never in production
@@ -36,7 +37,7 @@ const budgets = {
   "TokenBucket only": 4_100,
   "quotas beside createLimiter": 2_300, // goal 900
   "parseRetryAfter only": 780,
-  "createLimiter only, by CommonJS": 41_950, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 42_000, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */
