@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { Code } from "./code.js";
 import { locate, mutants, readTexts, type Mutant } from "./mutants.js";
 import { ITEMS, LAWS, testsOf } from "./numbers.js";
+import { MISTAKES } from "../search/mistakes.js";
 
 const code = new Code(readTexts("src"));
 const tests = readTexts("test", ".test.ts");
@@ -22,6 +23,10 @@ const mutant: Mutant = { item: "3", in: "f", find: "x + 1", replace: "y", test: 
 const own = new Map([["test/core/laws.test.ts", 'test("3 · a", () => {});']]);
 const place = (texts: Record<string, string>, changed: Partial<Mutant> = {}, tested: ReadonlyMap<string, string> = own): unknown =>
   locate({ ...mutant, ...changed }, new Code(new Map(Object.entries(texts))), tested);
+
+test.each(MISTAKES)("the search plants once: $what", ({ in: name, find }) => {
+  expect(new Code(readTexts("src")).search(name, find)).toHaveLength(1);
+});
 
 test("a mutant is found in any file, whatever stands around its declaration", () => {
   const text = "const g = x + 1;\nexport function f() { return x + 1; }\n";

@@ -21,19 +21,19 @@ export const MISTAKES: readonly Planted[] = [
   },
   {
     what: "a give-back ignores what has refilled", law: "L1", worlds: ["one rate", "new numbers", "one rate, credits and debits"],
-    in: "refundable", find: "const units = (resetMs - 1 - ageMs) * unitsPerMs + 1", replace: "const units = resetMs * unitsPerMs",
+    in: "refundable", find: "(resetMsOf(decision, limit) - 1 - ageMs) * limit.unitsPerMs + 1", replace: "resetMsOf(decision, limit) * limit.unitsPerMs",
   },
   {
     what: "a give-back is rounded up to one token too much", law: "L1", worlds: ["one rate", "three in two"],
-    in: "refundable", find: "Math.ceil(units / unitsPerToken)", replace: "Math.ceil(units / unitsPerToken) + 1",
+    in: "refundable", find: "Math.ceil(units / limit.unitsPerToken)", replace: "Math.ceil(units / limit.unitsPerToken) + 1",
   },
   {
     what: "a settlement gives back what was used", law: "L1", worlds: ["one rate"],
-    in: "correction", find: "cost - costAt(used, i)", replace: "cost",
+    in: "correction", find: "refundable(decision, policy, i, 0 - over, ageMs)", replace: "refundable(decision, policy, i, costAt(taken, i), ageMs)",
   },
   {
     what: "a give-back that comes late loses nothing", law: "L1", worlds: ["one rate", "new numbers"],
-    in: "refundableUntil", find: "decision.at + Math.max(0, resetMs - 1 - Math.ceil(((-change - 1) * unitsPerToken) / unitsPerMs))", replace: "decision.at + 1e9",
+    in: "refundableUntil", find: "decision.at + Math.max(0, resetMsOf(decision, limit) - 1 - usedMs)", replace: "decision.at + 1e9",
   },
   {
     what: "a credit gives back twice as much", law: "L1: a credit", worlds: ["one rate, credits and debits"],
@@ -53,7 +53,7 @@ export const MISTAKES: readonly Planted[] = [
   },
   {
     what: "a wait is one millisecond too short", law: "L2", worlds: ["three in two"],
-    in: "answer", find: "msUntil(over, limit, from, now)", replace: "msUntil(over, limit, from, now) - 1",
+    in: "answer", find: "msUntil(over, limit, from, now)", replace: "Math.max(1, msUntil(over, limit, from, now) - 1)",
   },
   {
     what: "a wait is one millisecond too long", law: "L2", worlds: ["one rate"],
@@ -81,7 +81,7 @@ export const MISTAKES: readonly Planted[] = [
   },
   {
     what: "a store that works refuses as if it were away", law: "L11", worlds: ["one rate"],
-    in: "answer", find: '"limited"', replace: '"store_unavailable"',
+    in: "decisionBy", find: '"limited"', replace: '"store_unavailable"',
   },
   {
     what: "old numbers count as new ones", law: "L14", worlds: ["new numbers"],
