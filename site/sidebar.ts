@@ -38,7 +38,7 @@ export const PARTS: readonly Part[] = [
   { text: "Errors and warnings", pages: [["docs/guides/errors", "Errors"], ["docs/guides/warnings", "Warnings"]] },
   { text: "Security", pages: [["docs/security", "Threat model"], ["docs/guides/hardening", "Hardening"], ["docs/guides/proxies-and-cors", "Proxies and CORS"], ["SECURITY", "Report a vulnerability"]] },
   { text: "For authors", pages: [["docs/guides/writing-a-store", "Writing a store"], ["docs/guides/proving-a-store", "Proving a store"], ["docs/guides/writing-an-adapter", "Writing an adapter"]] },
-  { text: "Project", pages: [["docs/performance", "Performance"], ["CHANGELOG", "Changelog"]] },
+  { text: "Project", pages: [["docs/performance", "Performance"], ["docs/versions", "Versions"], ["CHANGELOG", "Changelog"]] },
   { text: "For maintainers", unsearched: true, pages: [["CONTRIBUTING", "Contributing"], ["docs/decisions", "Decisions"], ["docs/proof", "Proof"], ["docs/arithmetic", "Arithmetic"], ["docs/stored-formats", "Stored formats"], ["docs/guides/client-comparison", "Client comparison"]] },
 ];
 
