@@ -5,7 +5,7 @@ import { readChangelog } from "./changelog.js";
 import { drawHome } from "./home.js";
 import { withHovers } from "./hover-pages.js";
 import type { TextPart } from "./llms.js";
-import { NOT_ON_NPM, withPackageManagers } from "./package-managers.js";
+import { withPackageManagers } from "./package-managers.js";
 import { drawExample, drawList, pageOf, placesOf, readExamples } from "./examples.js";
 import { mapLinks, REPOSITORY, ROOT, siteLink, targetOf } from "./links.js";
 import { readReference } from "./reference.js";
@@ -93,7 +93,7 @@ export function assemble(): SidebarItem[] {
       return siteLink(link, path, places);
     };
     const framed = text.replace(/^<img [^>]*>$/gm, "<p>$&</p>"); // so that a wide picture scrolls, as one in Markdown does
-    write(placeOf(path), withHovers(withPackageManagers(mapLinks(framed, change), path === "docs/README.md" ? "" : NOT_ON_NPM), path), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}${UNSEARCHED.includes(path.replace(/\.md$/, "")) ? "\nsearch: false" : ""}`);
+    write(placeOf(path), withHovers(withPackageManagers(mapLinks(framed, change)), path), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}${UNSEARCHED.includes(path.replace(/\.md$/, "")) ? "\nsearch: false" : ""}`);
   }
   for (const example of examples) write(pageOf(example), drawExample(example, [...(explained.get(example.path) ?? [])]), "editLink: false");
   const home = mapLinks(drawHome(), (link) => (link.startsWith(REPOSITORY) ? siteLink(link, "README.md", places) : link));

@@ -1,6 +1,7 @@
 // The home page: what sluice is, the sample on each framework, its 429, the picture, one row for each reason, and what to add.
 import { readFileSync } from "node:fs";
 import { join } from "node:path/posix";
+import { packageFor } from "../scripts/write-install.mjs";
 import { ROOT } from "./links.js";
 
 const TABS = { express: "Express", fastify: "Fastify", hono: "Hono", node: "Node", workers: "Workers" } as const;
@@ -27,6 +28,7 @@ function samples(): string {
 
 /** The page's text, in Markdown. Links are those of the site, or addresses of the repository. */
 export function drawHome(): string {
+  const { version } = JSON.parse(read("package.json")) as { readonly version: string };
   return `<div class="front vp-doc">
 <div class="front-top">
 <div class="front-say">
@@ -50,7 +52,7 @@ ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)
 
 100 at once, then 100 a minute: up to 200 in the first minute. For [at most 100 in any minute](/guides/choosing-numbers.md#at-most-n-in-a-window) write \`capacity: 40, refill: perMinute(60)\`.
 
-<p class="front-install"><code>npm install sluice</code> <span>Not on npm yet: <a href="./start.html#1-install">install it from a clone</a>.</span></p>
+<p class="front-install"><code>npm install ${packageFor(version)}</code></p>
 
 </div>
 <div class="front-edge">

@@ -8,11 +8,8 @@ const MANAGERS: ReadonlyArray<readonly [name: string, add: string, flag: string,
   ["deno", "deno add", "--dev", "npm:"],
 ];
 
-/** What stands below the tabs that install sluice, until its first release. */
-export const NOT_ON_NPM = "sluice is not on npm yet: see [Get started](/start.md#1-install).";
-
-/** The page with tabs in place of each `sh` block that does nothing but `npm install`. `note` comes below those that install sluice. */
-export function withPackageManagers(page: string, note = ""): string {
+/** The page with tabs in place of each `sh` block that does nothing but `npm install`. */
+export function withPackageManagers(page: string): string {
   return page.replace(/^```sh\n((?:npm install [^\n&|;<>`]+\n)+)```$/gm, (_, commands: string) => {
     const tabs = MANAGERS.map(([name, add, dev, prefix]) => {
       const lines = commands.trimEnd().split("\n").map((line) => {
@@ -21,7 +18,6 @@ export function withPackageManagers(page: string, note = ""): string {
       });
       return `\`\`\`sh [${name}]\n${lines.join("\n")}\n\`\`\``;
     });
-    const said = note !== "" && /\bsluice\b/.test(commands) ? `\n\n${note}` : "";
-    return `::: code-group\n${tabs.join("\n")}\n:::${said}`;
+    return `::: code-group\n${tabs.join("\n")}\n:::`;
   });
 }

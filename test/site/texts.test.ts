@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { drawHome } from "../../site/home.js";
 import { headOf, plainText, writeTexts } from "../../site/llms.js";
-import { NOT_ON_NPM, withPackageManagers } from "../../site/package-managers.js";
+import { withPackageManagers } from "../../site/package-managers.js";
 import { AT_EDGE, AT_ONCE_MS, callsOf, play, RANGES, readSettings, spanOf, writeSettings, type Settings } from "../../site/playground/simulate.js";
 import { countMarks, mostServedIn } from "../../src/command/chart/index.js";
 
@@ -43,11 +43,6 @@ describe("tabs", () => {
     expect(page).toContain("```sh [pnpm]\npnpm add sluice express\npnpm add --save-dev tsx\n```");
     expect(page).toContain("```sh [deno]\ndeno add npm:sluice npm:express\ndeno add --dev npm:tsx\n```");
     for (const other of ["```sh\nnpm install\nnpm start\n```\n", "```sh\nnpm install x && y\n```\n", "```ts\nnpm install x\n```\n"]) expect(withPackageManagers(other)).toBe(other);
-  });
-
-  test("what is not on npm yet is said below each block that installs sluice", () => {
-    expect(withPackageManagers("```sh\nnpm install sluice pg\n```\n", NOT_ON_NPM)).toMatch(/\n:::\n\nsluice is not on npm yet: see \[Get started\]\(\/start\.md#1-install\)\.\n$/);
-    expect(withPackageManagers("```sh\nnpm install express\n```\n", NOT_ON_NPM)).not.toContain("not on npm");
   });
 
   test("the home page begins with what sluice is, and has the sample on each framework, its refusal, and what to add", () => {
