@@ -66,5 +66,5 @@ export default defineConfig([
     splitting: true,
     external: [/^node:/],
   },
-  { ...common, name: "types", entry, format: ["esm", "cjs"], dts: { only: true, compilerOptions: { ignoreDeprecations: "6.0" } } },
+  { ...common, name: "types", entry, format: ["esm", "cjs"], dts: { only: true, compilerOptions: { ignoreDeprecations: "6.0", stripInternal: true } } },
 ]);

@@ -18,7 +18,7 @@ export {
   perDay, perHour, perMinute, perSecond, type CheckedNumbers, type InFlight, type InFlightOptions, type Limit,
   type LimitNumbers, type LimitOptions, type Quota, type QuotaOptions, type Rate, type RateOptions, type Refill,
 } from "./core/limit.js";
-export { type InFlightTimes, type Move, type Origin, type Renewal, type Returns } from "./core/model.js";
+export { type Dating, type InFlightTimes, type Move, type Origin, type Renewal, type Returns } from "./core/model.js";
 export { whenDone, type WhenDoneOptions } from "./limits/in-flight.js";
 export {
   daily, monthly, weekly, type DailyOptions, type MonthlyOptions, type Weekday, type WeeklyOptions,

@@ -26,4 +26,4 @@ export { portableKey } from "./stores/shared/bucket-name.js";
 export { consumeRecordsTogether, type RecordsCharge } from "./stores/shared/together.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
 export { casStore, type CasBackend, type CasStoreOptions, type Versioned } from "./stores/cas.js";
-export { sqlStore, type SqlDatabase, type SqlRow, type SyncSqlDatabase } from "./stores/sql/sql.js";
+export { sqlStore, type SqlDatabase, type SqlDatabaseOptions, type SqlRow, type SyncSqlDatabase } from "./stores/sql/sql.js";

@@ -18,7 +18,7 @@ export class SluiceError<Code extends string = string> extends Error {
   /** Says what failed. Stable across versions; starts with `ERR_`. */
   declare readonly code: Code;
 
-  /** @internal Made by sluice and by stores. */
+  /** Made by sluice and by stores. */
   constructor(code: Code, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.code = code;

@@ -17,13 +17,13 @@ export interface Renewal {
   readonly at: string;
   /** The IANA time zone, such as `"Europe/Berlin"`. */
   readonly timeZone: string;
-  /** @internal */
+  /** Its calendar, as code. A copy lacks it. */
   readonly dating: Dating;
 }
 
 /** When tokens in flight come back. Made by `whenDone`. A copy, such as from JSON, lacks its arithmetic. */
 export interface Returns extends InFlightTimes {
-  /** @internal */
+  /** Its arithmetic, as code. A copy lacks it. */
   readonly dating: Dating;
 }
 
@@ -125,16 +125,21 @@ export interface AmountsApart {
   write(records: Map<string, Bucket>, limit: Limit, bucket: Bucket): void;
 }
 
-/** What makes a limit a quota or a limit in flight. It carries its own code: policies of rates load none of it. */
+/**
+ * What makes a limit a quota or a limit in flight. It carries its own code: policies of rates load none of it. Only
+ * `daily`, `weekly`, `monthly` and `whenDone` make one, and its inside is for sluice alone.
+ */
 export interface Dating {
   readonly field: "renews" | "returns";
+  /** @internal */
   readonly kind: Kind;
-  /** The members that it adds to a limit. */
+  /** @internal The members that it adds to a limit. */
   readonly facts: Required<Pick<CheckedNumbers, "calendar" | "fullMs" | "windowSeconds">>;
-  /** What other rooms do for limits with dates, and for works that hold tokens: see `port/dated.ts`. */
+  /** @internal What other rooms do for limits with dates, and for works that hold tokens: see `port/dated.ts`. */
   readonly work: object;
+  /** @internal */
   readonly holding?: object;
-  /** Where a store in memory keeps records with several amounts. */
+  /** @internal Where a store in memory keeps records with several amounts. */
   readonly table?: object;
 }
 

@@ -6,7 +6,7 @@
 export { type AnyKey, type CombinedKey, type MaybeKey, type MaybeKeyList, type MaybeKeyOf, type MaybeKeyPart } from "./caller.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "./response/decisions.js";
 export { createGate, type Gate } from "./gate.js";
-export { type FieldList, type HeaderFamily } from "./headers/field.js";
+export { type Field, type FieldList, type HeaderFamily } from "./headers/field.js";
 export { type ClockedStyle, type StyleClock } from "./headers/other-styles.js";
 export {
   draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type Draft11Options, type ResetFormat,

@@ -6,12 +6,15 @@ import { SETUP_CODES } from "./setup-codes.js";
 /** The address of the documentation. Messages that name a page, and the README's links, start with it. */
 export const DOCS = "https://github.com/sluice-js/sluice/blob/main/docs";
 
-/**
- * The codes of warnings. `docs/guides/warnings.md` says for each what to do.
- *
- * @useDeclaredType
- */
-export type WarningCode = (typeof SETUP_CODES | typeof RUN_TIME_CODES)[number];
+/** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
+export type WarningCode =
+  | "SLUICE_COUNTED_TWICE" | "SLUICE_FUNCTION_FAILED" | "SLUICE_HEADERS_SENT" | "SLUICE_KEY_HAS_NO_VALUE"
+  | "SLUICE_KEY_IS_ADDRESS" | "SLUICE_KEY_IS_HEADER" | "SLUICE_KEY_IS_LIST" | "SLUICE_LIMITER_PER_REQUEST"
+  | "SLUICE_MEMORY_IN_CLUSTER" | "SLUICE_MEMORY_NOT_SHARED" | "SLUICE_NOT_SETTLED" | "SLUICE_POLICY_NAMES"
+  | "SLUICE_POSTGRES_MIGRATE" | "SLUICE_POSTGRES_PREPARE" | "SLUICE_PREFLIGHTS" | "SLUICE_QUOTA_IN_MEMORY"
+  | "SLUICE_REDIS_CONNECT" | "SLUICE_REDIS_SLOTS" | "SLUICE_RENEWALS_MISSED" | "SLUICE_SHORT_CLIENT_TIMEOUT"
+  | "SLUICE_STORE_BUG" | "SLUICE_STORE_SETUP" | "SLUICE_STORE_SLOW" | "SLUICE_STORE_UNAVAILABLE"
+  | "SLUICE_TRUSTS_EVERY_PROXY" | "SLUICE_UNIDENTIFIED" | "SLUICE_UNNAMED_POLICIES";
 
 /** The codes that were warned of, and those that were silenced. */
 const quiet = (): Set<string> => processWide("quiet", () => new Set<string>());
@@ -26,7 +29,7 @@ const silenced = (): Set<string> => processWide("silenced", () => new Set<string
  * silenceWarnings("SLUICE_MEMORY_IN_CLUSTER"); // the balancer sends each caller to one worker
  */
 export function silenceWarnings(...codes: readonly WarningCode[]): void {
-  const known: readonly string[] = [...SETUP_CODES, ...RUN_TIME_CODES].sort();
+  const known: readonly WarningCode[] = [...SETUP_CODES, ...RUN_TIME_CODES].sort();
   for (const code of codes) {
     if (!known.includes(code)) throw new RangeError(expected("code", `one of ${known.join(", ")}`, code));
     silenced().add(code);

@@ -42,7 +42,7 @@ export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
   /** The last refusal, with its body unread. Null when the wait was known and no request was sent for it. */
   declare readonly response: Response | null;
 
-  /** @internal Made by the client. */
+  /** Made by the client. */
   constructor(facts: RateLimitedFacts) {
     const { serverMessage, waitMs } = facts;
     // A longer wait is hard to read in seconds.

@@ -39,11 +39,13 @@ export interface FieldFacts {
   readonly partition: string;
 }
 
-/** One header field. */
+/** One header field of a {@link HeaderFamily}. */
 export interface Field {
   /** The name, spelled as in its specification. */
   readonly name: string;
-  /** The value under a policy: a text that is the same in every response, or a function for a value that changes. */
+  /**
+   * @internal The value under a policy: a text that is the same in every response, or a function for a value that changes.
+   */
   readonly under: (policy: Policy) => string | FieldValue;
 }
 
@@ -54,7 +56,7 @@ export type FieldValue = (facts: FieldFacts) => string | null;
  * A family of header fields for the `headers` option, such as {@link draft7} or the result of {@link vendorHeaders}.
  */
 export interface HeaderFamily {
-  /** @internal */
+  /** The fields that it writes. */
   readonly fields: readonly Field[];
   /** @internal Throws a RangeError for a policy that these fields cannot express. */
   readonly check?: (policy: Policy) => void;

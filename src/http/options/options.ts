@@ -48,10 +48,9 @@ export type NoOptions<Options> = { readonly [Name in Exclude<keyof Options, "pol
   readonly key: never;
 };
 
-type Behavior = Omit<LimiterOptions<Store>, "policy" | "store">;
-
 /** The policy of a gate's own limiter, and its behavior. */
-export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> extends Behavior {
+export interface OwnLimiter<Request, Rest extends readonly unknown[] = []>
+  extends Omit<LimiterOptions<Store>, "policy" | "store"> {
   /**
    * The limits of each key, as an object such as `{ refill: perMinute(100) }`. Or a function that returns, for each
    * request, a policy made by `definePolicy`, or `unlimited`. It may return a promise.
@@ -64,7 +63,8 @@ export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> exten
 }
 
 /** A limiter, and the policy of each request. */
-export interface GivenLimiter<Request, Rest extends readonly unknown[] = [], K = Key> extends LimiterMembers {
+export interface GivenLimiter<Request, Rest extends readonly unknown[] = [], K = Key>
+  extends Readonly<Partial<Record<Exclude<keyof LimiterOptions<Store>, "policy">, BelongsToLimiter | undefined>>> {
   /**
    * A limiter from `createLimiter`, `combine` or `createWaiter`. A waiter holds a request until its tokens are there.
    */
@@ -78,8 +78,6 @@ export interface GivenLimiter<Request, Rest extends readonly unknown[] = [], K =
 
 /** The type of an option that cannot be used with `limiter`. Its text appears in the compile error. */
 export type BelongsToLimiter = "belongs to the limiter: pass it to createLimiter";
-
-type LimiterMembers = { readonly [Name in "store" | keyof Behavior]?: BelongsToLimiter | undefined };
 
 /** The key of a request, and its cost. */
 // `K` comes from `limiter`, hence NoInfer. An inferred `K` would hide the documentation of `actualCost` in editors.

@@ -11,7 +11,7 @@ export class RefusedError extends SluiceError<"ERR_REFUSED"> {
   /** The refusal. */
   readonly decision: Refused;
 
-  /** @internal Made by {@link granted}. */
+  /** Made by {@link granted}. */
   constructor(decision: Refused) {
     const { policy, reason, retryAfterMs, error } = decision;
     const cure = retryAfterMs === Infinity ? "Waiting does not help" : `Try again in ${retryAfterMs} ms`;

@@ -16,7 +16,7 @@ export interface SqlRow {
 }
 
 /** The members that both kinds of database have. */
-interface DatabaseOptions extends Omit<GuardOptions, "timeoutMs"> {
+export interface SqlDatabaseOptions extends Omit<GuardOptions, "timeoutMs"> {
   /**
    * `"server"` if `read` and `peek` return the server's time, or a function that returns milliseconds. Default
    * `Date.now`, for processes on one machine.
@@ -32,7 +32,7 @@ interface DatabaseOptions extends Omit<GuardOptions, "timeoutMs"> {
 /**
  * The functions that connect an asynchronous client, such as `mysql2`. `Tx` is a connection with an open transaction.
  */
-export interface SqlDatabase<Tx> extends DatabaseOptions, Pick<GuardOptions, "timeoutMs"> {
+export interface SqlDatabase<Tx> extends SqlDatabaseOptions, Pick<GuardOptions, "timeoutMs"> {
   /** False, or left out: the functions return promises. */
   readonly sync?: false | undefined;
   /**
@@ -67,7 +67,7 @@ export interface SqlDatabase<Tx> extends DatabaseOptions, Pick<GuardOptions, "ti
 }
 
 /** The functions that connect a synchronous client, such as `node:sqlite`. They return values, not promises. */
-export interface SyncSqlDatabase<Tx> extends DatabaseOptions {
+export interface SyncSqlDatabase<Tx> extends SqlDatabaseOptions {
   /** The functions answer at once, and so do limiters over the store. */
   readonly sync: true;
   /** Nothing can interrupt its functions: set a timeout of the database, such as `busy_timeout` of SQLite. */

@@ -1,0 +1,1 @@
+export declare function reportsWithoutChangeset(diff: string): readonly string[];
