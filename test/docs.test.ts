@@ -100,6 +100,12 @@ test("pages install the version of package.json: a candidate by its tag", () => 
   }
 });
 
+test("what users read has no gaps that somebody wanted to fill, and no version before the first", () => {
+  for (const page of [...pages(), "README.md", "CHANGELOG.md", "package.json", "skills/sluice/SKILL.md", "site/home.ts"]) {
+    expect(readFileSync(join(ROOT, page), "utf8"), page).not.toMatch(/\bTODO\b|\bnot yet\b|(?<![\d.])0\.0\.0(?![\d.])/);
+  }
+});
+
 test("the README and the pages leave a user's package.json as it is", () => {
   for (const page of pages()) expect(readFileSync(join(ROOT, page), "utf8"), page).not.toMatch(/npm pkg set/);
   expect(readFileSync(join(ROOT, "README.md"), "utf8")).not.toMatch(/npm pkg|type=module|"module"/);

@@ -15,15 +15,26 @@ const base = `/${process.env["SITE_BASE"] ?? ""}/`.replace(/\/{2,}/g, "/");
 
 const ICON = readFileSync(join(ROOT, "docs/images/logo.svg"), "utf8");
 
+const DESCRIPTION = "A rate limiter for JavaScript servers: exact token buckets, the whole HTTP 429 contract, and a client that obeys it.";
+
+/** What a link to the site shows elsewhere. Its picture needs a whole address, which `SITE_URL` begins. */
+const card = {
+  "og:type": "website", "og:site_name": "sluice", "og:title": "sluice: a rate limiter for JavaScript servers", "og:description": DESCRIPTION,
+  ...(process.env["SITE_URL"] === undefined ? {} : { "og:image": `${process.env["SITE_URL"].replace(/\/$/, "")}/images/live.png` }),
+};
+
 export default defineConfig({
   title: "sluice",
-  description: "Rate limiting for JavaScript servers: exact token buckets, the whole HTTP 429 contract, and a client that obeys it.",
+  description: DESCRIPTION,
   lang: "en-US",
   base,
   srcDir: ".pages",
   outDir: "dist",
   cacheDir: ".cache",
-  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }]],
+  head: [
+    ["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }],
+    ...Object.entries(card).map(([property, content]): ["meta", Record<string, string>] => ["meta", { property, content }]),
+  ],
   metaChunk: true,
   markdown: {
     anchor: { slugify },
