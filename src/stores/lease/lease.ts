@@ -237,8 +237,8 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
 }
 
 /** Whether a lease may decide: a cost that fits, of a policy of one limit. */
-function isLeasable({ limits, maxCost, inFlight }: Policy, costs: Costs): costs is number {
-  if (limits.length > 1 || inFlight !== undefined || !Number.isSafeInteger(costs)) return false;
+function isLeasable({ limits, maxCost }: Policy, costs: Costs): costs is number {
+  if (limits.length > 1 || limits[0].kind.apart !== undefined || !Number.isSafeInteger(costs)) return false;
   return (costs as number) >= 1 && (costs as number) <= maxCost;
 }
 
