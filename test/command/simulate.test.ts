@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
+import { shareOfText } from "../../src/command/policy-text.js";
 import { runCommand } from "../../src/command/run-command.js";
+import { leastShare, wholeShare } from "../../src/command/simulate/recommend.js";
 import type { Findings } from "../../src/command/simulate/report.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-simulate-"));
@@ -401,6 +403,45 @@ describe("--recommend", () => {
     expect(recommend?.rows[0]).toMatchObject({ refill: { tokens: 1, everyMs: 60_000 }, byRequests: null, byCallers: null });
     expect(recommend?.rows.at(-1)?.byRequests?.refused).toBe(0);
     expect((await run(["simulate", "-", ...args], json(rows))).out).toMatch(/^1\/min +not possible +- +not possible +-$/m);
+  });
+
+  describe("a share of less than one caller", () => {
+    /** 19 people with one request each, and a script that sends 200 at once. */
+    const crowd = combined([...Array.from({ length: 19 }, (_, i) => [i, `192.0.2.${i}`] as const), ...Array.from({ length: 200 }, () => [20, "203.0.113.7"] as const)]);
+    const noteOf = async (share: string, input: string) => /^(?:[\d.]+) % of .* less than one.*$/m.exec((await run(["simulate", "-", "--key", "address", "--recommend", share], input)).out)?.[0];
+
+    test("fits everyone, the script included, and the output says so with the least share that does not", async () => {
+      expect(await noteOf("1%", crowd)).toBe("1 % of 20 callers is less than one caller, so the capacities for callers fit everyone, the busiest included. Ask for at least 5%.");
+      expect(await noteOf("5%", crowd)).toBeUndefined();
+      const example = async (share: string) => /^For example, .*$/m.exec((await run(["simulate", "-", "--key", "address", "--recommend", share], crowd)).out)?.[0];
+      expect(await example("1%")).toMatch(/refuses nothing\.$/);
+      expect(await example("5%")).toMatch(/ 1 of 20 callers; they sent 91 % of all requests\.$/);
+    });
+
+    test("is not said of 0%, which asks for that, nor of one caller", async () => {
+      expect(await noteOf("0%", crowd)).toBeUndefined();
+      expect(await noteOf("1%", combined([[0, "a"], [1, "a"]]))).toBeUndefined();
+    });
+
+    test("stands in the page, too", async () => {
+      const [log, page] = [join(folder, "crowd.log"), join(folder, "crowd.html")];
+      writeFileSync(log, crowd);
+      await run(["simulate", log, "--key", "address", "--recommend", "1%", "--html", page]);
+      expect(readFileSync(page, "utf8")).toContain("<p>1 % of 20 callers is less than one caller");
+    });
+
+    test("for any number of callers the share that is named allows one of them, and is at most a tenth above the least", () => {
+      for (let callers = 2; callers <= 20_000; callers++) {
+        const least = leastShare(callers);
+        expect(wholeShare(shareOfText(least), callers), `${least} of ${callers}`).toBeGreaterThanOrEqual(1);
+        expect(parseFloat(least) * callers, least).toBeLessThan(111);
+      }
+      expect([2, 3, 7, 20, 25, 302, 1_000].map(leastShare)).toEqual(["50%", "34%", "15%", "5%", "4%", "0.34%", "0.1%"]);
+    });
+
+    test("a share is not lowered by the rounding of fractions: 29 % of 100 are 29", () => {
+      for (let percent = 0; percent <= 100; percent++) expect(wholeShare(shareOfText(`${percent}%`), 100)).toBe(percent);
+    });
   });
 
   test("a table and a plain sentence", async () => {

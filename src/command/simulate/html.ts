@@ -70,13 +70,13 @@ function marksTable({ marks }: ChartScene): string {
 function adviceOf({ log, advice }: Findings): string {
   const { share, rows } = advice as NonNullable<Findings["advice"]>;
   const [head = [], ...cells] = rowsOfAdvice(rows);
-  const { intro, example } = sentencesOfAdvice(log, share, rows);
+  const { intro, after } = sentencesOfAdvice(log, share, rows);
   const body = cells.map(
     ([rate = "", ...numbers]) => `<tr><th scope="row">${rate}</th>${numbers.map((each) => `<td>${each}</td>`).join("")}</tr>`,
   );
   const columns = head.map((each) => `<th scope="col">${each}</th>`).join("");
   const table = `<table><thead><tr>${columns}</tr></thead><tbody>${body.join("")}</tbody></table>`;
-  return `<section><h2>Other numbers</h2>${paragraphs([intro])}${table}${paragraphs([example])}</section>`;
+  return `<section><h2>Other numbers</h2>${paragraphs([intro])}${table}${paragraphs(after)}</section>`;
 }
 
 function paragraphs(lines: readonly string[]): string {

@@ -60,20 +60,33 @@ export function recommend(traffic: RequestList, share: number, costAt: number): 
     spent[caller] = (spent[caller] as number) + cost;
   }
   const most = spent.reduce((a, b) => Math.max(a, b), 1);
+  const [mostRequests, mostCallers] = [wholeShare(share, traffic.length), wholeShare(share, traffic.callers)];
   const found: Recommendation[] = [];
   for (const refill of RATES) {
     const effectOf = remembered((capacity) => effect(trial, capacity, refill));
     const largest = Math.min(most, Math.floor(Number.MAX_SAFE_INTEGER / limitOf(1, refill).unitsPerToken));
     const before = found.at(-1);
     const capacities = { effectOf, most: largest };
-    const byRequests = smallest(capacities, ({ refused }) => refused <= share * traffic.length, before?.byRequests);
-    const byCallers = smallest(capacities, ({ refusedCallers }) => refusedCallers <= share * traffic.callers, before?.byCallers);
+    const byRequests = smallest(capacities, ({ refused }) => refused <= mostRequests, before?.byRequests);
+    const byCallers = smallest(capacities, ({ refusedCallers }) => refusedCallers <= mostCallers, before?.byCallers);
     const isKnown = before?.byRequests?.capacity === byRequests?.capacity && before?.byCallers?.capacity === byCallers?.capacity;
     // A higher rate that needs the same capacities would be no better. One above it may need smaller ones.
     if (before === undefined || !isKnown) found.push({ refill, byRequests, byCallers });
     if (byRequests?.capacity === 1 && byCallers?.capacity === 1) break;
   }
   return found;
+}
+
+/** So many of `count` are `share` of them: 29 of 100 for 0.29, although 0.29 * 100 is less than 29. */
+export function wholeShare(share: number, count: number): number {
+  return Math.floor(share * count + 1e-9);
+}
+
+/** The least share that is one of so many callers, rounded up to two digits: "5%" of 20, "0.34%" of 302. */
+export function leastShare(callers: number): string {
+  const percent = 100 / callers;
+  const step = 10 ** (Math.floor(Math.log10(percent)) - 1);
+  return `${Number((Math.ceil(percent / step - 1e-9) * step).toPrecision(2))}%`;
 }
 
 function limitOf(capacity: number, refill: Refill): Limit {

@@ -1,7 +1,7 @@
 import type { Refill } from "../../core/limit.js";
 import { bars, callerLabel, counted, duration, grouped, percent, limitsText, printable, rateText, table } from "../text.js";
 import type { LogSummary } from "./read-log.js";
-import type { Effect, Recommendation } from "./recommend.js";
+import { leastShare, wholeShare, type Effect, type Recommendation } from "./recommend.js";
 import type { ReplayResult } from "./replay.js";
 import { linesOfUnreadable } from "./unreadable.js";
 
@@ -102,13 +102,22 @@ export function sentencesOfAdvice(
   { requests, callers }: LogSummary,
   share: number,
   rows: readonly Recommendation[],
-): { readonly intro: string; readonly example: string } {
-  const intro = `The smallest capacity that refuses at most ${Number((100 * share).toPrecision(12))} % of the ` +
-    "requests, or of the callers:";
+): { readonly intro: string; readonly after: readonly string[] } {
+  const asked = `${Number((100 * share).toPrecision(12))} %`;
+  const intro = `The smallest capacity that refuses at most ${asked} of the requests, or of the callers:`;
+  const after: string[] = [];
   const pick = exampleOf(rows);
-  if (pick === undefined) return { intro, example: "" };
-  const numbers = `${grouped(pick.effect.capacity)}, ${rateText(pick.refill)}`;
-  return { intro, example: `For example, ${sentence(numbers, pick.effect, requests, callers)}` };
+  if (pick !== undefined) {
+    const numbers = `${grouped(pick.effect.capacity)}, ${rateText(pick.refill)}`;
+    after.push(`For example, ${sentence(numbers, pick.effect, requests, callers)}`);
+  }
+  if (share > 0 && callers > 1 && wholeShare(share, callers) === 0) {
+    after.push(
+      `${asked} of ${grouped(callers)} callers is less than one caller, so the capacities for callers fit everyone, ` +
+      `the busiest included. Ask for at least ${leastShare(callers)}.`,
+    );
+  }
+  return { intro, after };
 }
 
 /** The head and the rows of the table of other numbers. */
@@ -122,8 +131,8 @@ export function rowsOfAdvice(rows: readonly Recommendation[]): string[][] {
 }
 
 function textOfAdvice(log: LogSummary, share: number, rows: readonly Recommendation[]): string {
-  const { intro, example } = sentencesOfAdvice(log, share, rows);
-  return [intro, table(rowsOfAdvice(rows)), ...(example === "" ? [] : [example])].join("\n");
+  const { intro, after } = sentencesOfAdvice(log, share, rows);
+  return [intro, table(rowsOfAdvice(rows)), ...after].join("\n");
 }
 
 /** The row whose bucket fills in the time that is nearest to 10 s: a burst of people, and no store of requests. */
