@@ -182,6 +182,16 @@ describe("callers with numbers of their own", () => {
     expect(await said("peek", shop, "interactive", ...parts, "7")).toContain("10 of 10 left");
   });
 
+  test.each([["peek"], ["reset"], ["credit", "--cost", "5"], ["block", "--for", "0"]])("%s of an idle caller does not ask for the key: its own numbers are under it", async (verb, ...more) => {
+    for (const chosen of [[], ["--policy", 'callers.["user","42"]'], ["--policy", '["user","42"]']]) {
+      expect(await said(verb, shop, "interactive", "user", "42", ...more, ...chosen)).not.toContain("is this the key?");
+    }
+    // Chosen for another caller, the numbers say nothing about the key.
+    for (const chosen of [[], ["--policy", 'callers.["user","42"]']]) {
+      expect(await said(verb, shop, "interactive", "user", "43", ...more, ...chosen)).toContain("is this the key?");
+    }
+  });
+
   test("each verb acts by these numbers", async () => {
     expect(await said("debit", shop, "interactive", "user", "42", "--cost", "60")).toContain("40 of 100 left");
     expect(await said("credit", shop, "interactive", "user", "42", "--cost", "20")).toContain("60 of 100 left");

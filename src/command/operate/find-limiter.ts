@@ -27,7 +27,7 @@ interface Asked {
 export interface FoundLimiter {
   readonly limiter: OperatedLimiter;
   readonly tier: Policy | undefined;
-  /** Where the policy of this caller alone was found, if none was chosen. */
+  /** Where the policy of this caller alone was found, chosen or not. */
   readonly ownPath: string | undefined;
   /** Other policies of the limiter's name, if none was chosen. The caller may be of one of these tiers. */
   readonly otherTiers: readonly string[];
@@ -66,9 +66,13 @@ function limiterIn(exports: ModuleExports, { file, name, tier, key, inMemory }: 
     );
   }
   const policies = policiesOfModule(exports).filter(({ from }) => from === "policy");
-  if (tier !== undefined) return { limiter: found, tier: choose(policies, tier, file), ownPath: undefined, otherTiers: [] };
+  const isOwn = ({ path }: ModulePolicy): boolean => path.endsWith(`.${nameOfCaller(key)}`);
+  if (tier !== undefined) {
+    const one = choose(policies, tier, file);
+    return { limiter: found, tier: one.policy, ownPath: isOwn(one) ? one.path : undefined, otherTiers: [] };
+  }
   const others = policies.filter(({ policy }) => policy.name === found.policy.name && policy !== found.policy);
-  const [own, ...more] = others.filter(({ path }) => path.endsWith(`.${nameOfCaller(key)}`));
+  const [own, ...more] = others.filter(isOwn);
   if (own !== undefined && more.length === 0) return { limiter: found, tier: own.policy, ownPath: own.path, otherTiers: [] };
   return { limiter: found, tier: undefined, ownPath: undefined, otherTiers: others.map(({ path }) => path) };
 }
@@ -79,11 +83,11 @@ function nameOfCaller(key: Key): string {
 }
 
 /** A policy by its place in the module, or else by the name of its export or its own, if no other policy has that. */
-function choose(policies: readonly ModulePolicy[], tier: string, file: string): Policy {
+function choose(policies: readonly ModulePolicy[], tier: string, file: string): ModulePolicy {
   const exact = policies.find(({ path }) => path === tier);
   const named = policies.filter(({ path, policy }) => policy.name === tier || path.endsWith(`.${tier}`));
   const [first, ...others] = exact === undefined ? named : [exact];
-  if (first !== undefined && others.every(({ policy }) => policy === first.policy)) return first.policy;
+  if (first !== undefined && others.every(({ policy }) => policy === first.policy)) return first;
   if (first !== undefined) {
     const all = namesToType(named.map(({ path }) => path)).join(" or ");
     throw new Misuse(`Expected --policy to name one policy that ${file} exports, got ${tier}, the name of several. Write ${all}`);

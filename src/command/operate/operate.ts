@@ -47,7 +47,7 @@ export function operate(verb: Verb): (args: readonly string[], io: CommandIo) =>
     if (!order.json) io.stdout.write(doneText(order));
     const left = verb === "peek" ? before : await peekAfter(order, found);
     if (order.json) io.stdout.write(`${JSON.stringify(jsonAnswer(order, found, before, left))}\n`);
-    else io.stdout.write((left === null ? UNKNOWN_TEXT : leftText(order, found, left)) + nothingText(order, before));
+    else io.stdout.write((left === null ? UNKNOWN_TEXT : leftText(order, found, left)) + nothingText(order, found, before));
   };
 }
 

@@ -24,10 +24,13 @@ function tierText(name: string, { ownPath, otherTiers }: FoundLimiter): string {
   return others === "" ? "" : `This is by the numbers of ${name} itself. For a caller of another tier add ${others}.\n`;
 }
 
-/** A full bucket and none look alike, so a key that was written wrongly looks like one that is free to call. */
-export function nothingText({ verb, key, forMs }: Order, before: Decision): string {
+/**
+ * A full bucket and none look alike, so a key that was written wrongly looks like one that is free to call. Numbers of
+ * the caller's own were found by the key, so it is right.
+ */
+export function nothingText({ verb, key, forMs }: Order, { ownPath }: FoundLimiter, before: Decision): string {
   const asks = verb === "peek" || verb === "reset" || verb === "credit" || (verb === "block" && forMs === 0);
-  if (!asks || !isUntouched(before)) return "";
+  if (!asks || ownPath !== undefined || !isUntouched(before)) return "";
   const was = verb === "peek" ? "is" : "was";
   return `Nothing ${was} spent under ${callerText(key)}, and no block ${was} left: is this the key?\n`;
 }
