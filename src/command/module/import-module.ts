@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setTimeout as after } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
@@ -80,12 +81,33 @@ async function load(file: string): Promise<object> {
   try {
     return (await import(pathToFileURL(file).href)) as object;
   } catch (error) {
-    const message = thrownText(error);
-    const isTypeScript = message.startsWith("Unknown file extension");
-    const cure = isTypeScript ? ". TypeScript needs Node 22.18 or newer; .mjs works everywhere" : "";
-    throw new Misuse(`Cannot load ${file}: ${message.split("\n")[0]}${cure}`);
+    throw new Misuse(`Cannot load ${file}: ${reasonOf(thrownText(error))}${cureOf(error, file)}`);
   }
 }
+
+/** The first line of a message, and with it the one that it announces: "Transform failed with 1 error:". */
+function reasonOf(message: string): string {
+  const [first = "", second = ""] = message.split("\n");
+  return first.endsWith(":") ? `${first} ${second}` : first;
+}
+
+const TYPESCRIPT = /\.[cm]?tsx?\b/;
+// Node 22.18 and newer read only TypeScript whose types can be left out, and take .js in an import for a file.
+const UNREAD = /^ERR_UNKNOWN_FILE_EXTENSION|^ERR_UNSUPPORTED_(?:TYPESCRIPT|NODE_MODULES_TYPE)/;
+const TAKEN_FOR_SCRIPT = /Unexpected token '(?:export|import)'|import statement outside a module|not provide an export named/;
+
+function cureOf(error: unknown, file: string): string {
+  const message = thrownText(error);
+  if (/^Transform failed[^]*Top-level await/.test(message)) return ". Name the file .mts";
+  const [, missing] = /^Cannot find module '(.+)' imported from .*\.[cm]?tsx?$/m.exec(message) ?? [];
+  const isNamedJs = missing !== undefined && existsSync(missing.replace(/js$/, "ts"));
+  const code = types.isNativeError(error) ? String((error as { readonly code?: unknown }).code) : "";
+  const about = code === "ERR_UNKNOWN_FILE_EXTENSION" ? message : `${message} ${file}`; // it may import a .css
+  const isUnread = (UNREAD.test(code) || TAKEN_FOR_SCRIPT.test(message)) && TYPESCRIPT.test(about);
+  return isNamedJs || isUnread ? CURE : "";
+}
+
+const CURE = '. Let tsx read TypeScript: npm install --save-dev tsx, then put NODE_OPTIONS="--import tsx" before npx sluice';
 
 const TICK_MS = 100;
 
