@@ -82,14 +82,14 @@ function blockOf(language, after = "") {
 }
 
 async function sampleOnEachRuntime() {
-  writeFileSync(join(project, "app.mts"), blockOf("ts"));
+  for (const file of ["server.mjs", "server.mts"]) writeFileSync(join(project, file), blockOf("ts"));
   for (const [name, program, ...args] of runtimes()) {
     if (program === null) missing(name, "fetch the runtimes: npm run check:runtimes");
-    else await expect(name, () => whileServing(program, args, "app.mts", oneHundredAMinute));
+    else await expect(name, () => whileServing(program, args, undefined, oneHundredAMinute));
   }
 }
 
-/** The programs that run a module in TypeScript. Node 20 needs tsx, as the README says. */
+/** The programs, each with the file of the sample. For TypeScript Node 20 needs tsx, as the README says. */
 function runtimes() {
   const at = (...path) => {
     const file = join(RUNTIMES, ...path);
@@ -99,10 +99,11 @@ function runtimes() {
   const bun = readdirSync(at("@oven") ?? scratch).find((name) => name.startsWith("bun-"));
   const deno = readdirSync(at("@deno") ?? scratch).find((name) => existsSync(join(RUNTIMES, "@deno", name, "deno")));
   return [
-    ["Node 20, with tsx", node(20), join(project, "node_modules/tsx/dist/cli.mjs")],
-    ...[22, 24, 26].map((major) => [`Node ${major}`, node(major)]),
-    ["Bun", bun ? at("@oven", bun, "bin/bun") : null],
-    ["Deno", deno ? at("@deno", deno, "deno") : null, "run", "--allow-all", "--no-remote", "--node-modules-dir=manual"],
+    ["Node 20", node(20), "server.mjs"],
+    ["Node 20, with tsx", node(20), join(project, "node_modules/tsx/dist/cli.mjs"), "server.mts"],
+    ...[22, 24, 26].map((major) => [`Node ${major}`, node(major), "server.mts"]),
+    ["Bun", bun ? at("@oven", bun, "bin/bun") : null, "server.mts"],
+    ["Deno", deno ? at("@deno", deno, "deno") : null, "run", "--allow-all", "--no-remote", "--node-modules-dir=manual", "server.mts"],
   ];
 }
 

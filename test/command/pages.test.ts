@@ -16,8 +16,8 @@ const shown = pagesWithCommands().flatMap((page) => commandsIn(page));
 test("the pages show commands, in blocks and in sentences", () => {
   expect(shown.length).toBeGreaterThan(12);
   expect(new Set(shown.map(({ page }) => page)).size).toBeGreaterThan(5);
-  const text = "`npx sluice peek` of\n```sh\n$ npx sluice peek a b \\\n  c\nls\ncat x | npx sluice simulate -\n```\nor `npx sluice reset a b c`.";
-  expect(commandsIn("page", text).map(({ command }) => command)).toEqual(["npx sluice peek a b c", "cat x | npx sluice simulate -", "npx sluice reset a b c"]);
+  const text = "`npx sluice peek` of\n```sh\n$ npx sluice peek a b \\\n  c\nls\ncat x | npx sluice simulate -\nNODE_OPTIONS=\"--import tsx\" npx sluice peek a b\n```\nor `npx sluice reset a b c`.";
+  expect(commandsIn("page", text).map(({ command }) => command)).toEqual(["npx sluice peek a b c", "cat x | npx sluice simulate -", 'NODE_OPTIONS="--import tsx" npx sluice peek a b', "npx sluice reset a b c"]);
 });
 
 describeWith("redis", "the commands that pages show", () => {
@@ -29,7 +29,7 @@ describeWith("redis", "the commands that pages show", () => {
     const [command, module] = await Promise.all([bundled("src/command/main.ts"), bundled("test/command/pages-module.ts")]);
     mkdirSync(join(folder, "bin"));
     writeFileSync(join(folder, "bin/npx"), `#!/bin/sh\n[ "$1" = sluice ] || exit 127\nshift\nexec '${process.execPath}' '${command}' "$@"\n`, { mode: 0o755 });
-    writeFileSync(join(folder, "limits.mjs"), `export * from ${JSON.stringify(module)};\n`);
+    for (const name of ["limits.mjs", "limits.mts"]) writeFileSync(join(folder, name), `export * from ${JSON.stringify(module)};\n`);
     cpSync("examples/simulate", join(folder, "examples/simulate"), { recursive: true });
     for (const name of ["limits.ts", "of-simulate.mjs"]) cpSync(await bundled("examples/simulate/limits.ts"), join(folder, name));
     // Logs of two users, of whom one asks too often. The last field is a header that a server was told to write.

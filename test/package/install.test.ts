@@ -52,14 +52,14 @@ describe("a sample of the README, in an app of CommonJS", () => {
   folder.link("express", "@types/express", "@types/node");
   folder.write("package.json", '{ "dependencies": { "sluice": "*" } }');
   const [sample] = fencesOf("README.md");
-  folder.write("app/app.mts", sample?.text ?? "");
+  folder.write("app/server.mts", sample?.text ?? "");
 
-  test("compiles under strict settings as app.mts, and package.json stays as it is", async () => {
+  test("compiles under strict settings as server.mts, and package.json stays as it is", async () => {
     const strict = { strict: true, verbatimModuleSyntax: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
     expect(await folder.tsc("app", { ...strict, module: "nodenext", types: ["node"], noEmit: true, skipLibCheck: true })).toBe("");
   });
 
-  test("runs with tsx as app.mts", async () => {
+  test("runs with tsx as server.mts", async () => {
     const served = (sample?.text ?? "").replace("app.listen(3000);", 'const server = app.listen(0, "127.0.0.1", () => server.close(() => console.log("closed")));');
     expect(served).not.toBe(sample?.text);
     folder.write("app/run.mts", served);
