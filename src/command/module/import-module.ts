@@ -91,20 +91,22 @@ function reasonOf(message: string): string {
   return first.endsWith(":") ? `${first} ${second}` : first;
 }
 
-const TYPESCRIPT = /\.[cm]?tsx?\b/;
-// Node 22.18 and newer read only TypeScript whose types can be left out, and take .js in an import for a file.
-const UNREAD = /^ERR_UNKNOWN_FILE_EXTENSION|^ERR_UNSUPPORTED_(?:TYPESCRIPT|NODE_MODULES_TYPE)/;
+// Before Node 22.18. A file in TypeScript may import another kind that Node does not read, such as .css.
+const UNKNOWN_KIND = /^Unknown file extension "\.[cm]?tsx?"/;
+// Since then Node reads TypeScript whose types can be left out, and .js in an import is a file of that name.
+const LEFT_OUT_ONLY = /^ERR_UNSUPPORTED_(?:TYPESCRIPT|NODE_MODULES_TYPE)/;
 const TAKEN_FOR_SCRIPT = /Unexpected token '(?:export|import)'|import statement outside a module|not provide an export named/;
+const NAMED_JS = /^Cannot find module '(.+)js' imported from .*\.[cm]?tsx?$/m;
 
 function cureOf(error: unknown, file: string): string {
   const message = thrownText(error);
   if (/^Transform failed[^]*Top-level await/.test(message)) return ". Name the file .mts";
-  const [, missing] = /^Cannot find module '(.+)' imported from .*\.[cm]?tsx?$/m.exec(message) ?? [];
-  const isNamedJs = missing !== undefined && existsSync(missing.replace(/js$/, "ts"));
   const code = types.isNativeError(error) ? String((error as { readonly code?: unknown }).code) : "";
-  const about = code === "ERR_UNKNOWN_FILE_EXTENSION" ? message : `${message} ${file}`; // it may import a .css
-  const isUnread = (UNREAD.test(code) || TAKEN_FOR_SCRIPT.test(message)) && TYPESCRIPT.test(about);
-  return isNamedJs || isUnread ? CURE : "";
+  const [, missing] = NAMED_JS.exec(message) ?? [];
+  const isUnread =
+    UNKNOWN_KIND.test(message) || LEFT_OUT_ONLY.test(code) || (missing !== undefined && existsSync(`${missing}ts`)) ||
+    (TAKEN_FOR_SCRIPT.test(message) && /\.[cm]?tsx?\b/.test(`${message} ${file}`));
+  return isUnread ? CURE : "";
 }
 
 const CURE = '. Let tsx read TypeScript: npm install --save-dev tsx, then put NODE_OPTIONS="--import tsx" before npx sluice';
