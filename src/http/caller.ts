@@ -52,11 +52,11 @@ export interface CombinedKey {
 export function callerOf(key: unknown): Key {
   if (key === null || key === undefined || key === "") return UNIDENTIFIED;
   if (!Array.isArray(key)) return key as Key;
-  const parts: unknown[] = [];
-  for (const part of key as readonly unknown[]) {
-    const whole = Array.isArray(part) ? part.join(",") : part;
-    if (whole === null || whole === undefined || whole === "") return UNIDENTIFIED;
-    parts.push(whole);
+  // A copy, because its owner may change the list before the charge is made.
+  const parts = (key as readonly unknown[]).slice();
+  for (let i = 0; i < parts.length; i++) {
+    if (Array.isArray(parts[i])) parts[i] = (parts[i] as readonly unknown[]).join(",");
+    if (parts[i] === null || parts[i] === undefined || parts[i] === "") return UNIDENTIFIED;
   }
   return parts.length > 0 ? (parts as unknown as Key) : UNIDENTIFIED;
 }

@@ -61,6 +61,8 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
   const spelling = spellingOf(fields);
   // Platforms keep names in lower case. For another spelling, Node makes a new string for each field of each response.
   const names = fields.map(({ name }) => name.toLowerCase());
+  // A copy is overwritten, because a list that grows takes room for 17.
+  const template = names.flatMap((name) => [name, ""]);
   const valuesUnder = perPolicy((policy) => fields.map((field) => field.under(policy)));
 
   const [partitionOf = null] = ownOf(families, "partitionOf");
@@ -92,13 +94,16 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
       partition: partition === undefined ? "" : `;pk=:${btoa(String.fromCharCode(...checkPartition(partition, "partition")))}:`,
     };
     const values = valuesUnder(policy);
-    const list: string[] = [];
+    const list = template.slice();
+    let length = 0;
     for (let i = 0; i < names.length; i++) {
       const value = values[i];
       const text = typeof value === "function" ? value(facts) : value;
-      if (typeof text === "string") list.push(names[i] as string, text);
+      if (typeof text !== "string") continue;
+      list[length++] = names[i] as string;
+      list[length++] = text;
     }
-    return list;
+    return length === list.length ? list : list.slice(0, length);
   }
 
   function check(policy: Policy): void {
@@ -176,7 +181,10 @@ function perPolicy<T>(make: (policy: Policy) => T): (policy: Policy) => T {
 
 /** `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, as in the drafts up to 06. */
 export const triple = headerFamily([
-  { name: "RateLimit-Limit", under: () => ({ shown }) => String(shown.capacity) },
+  {
+    name: "RateLimit-Limit",
+    under: ({ limits: [{ capacity }, another] }) => (another ? ({ shown }) => String(shown.capacity) : String(capacity)),
+  },
   { name: "RateLimit-Remaining", under: () => ({ shown }) => String(shown.remaining) },
   { name: "RateLimit-Reset", under: () => ({ resetSeconds }) => String(resetSeconds) },
 ]);
