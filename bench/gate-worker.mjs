@@ -7,7 +7,7 @@ import { listenerOf } from "./apps.mjs";
 
 const [framework, json] = process.argv.slice(2);
 const side = JSON.parse(json);
-const CALLERS = Array.from({ length: 200 }, (_, i) => `user:${i}:0123456789abcdef`);
+const CALLERS = Array.from({ length: 200 }, (_, i) => Buffer.from(`user:${i}:0123456789abcdef`));
 
 /** A connection that swallows what is written to it. */
 class Swallow extends Duplex {
@@ -25,8 +25,9 @@ const connection = new Swallow();
 const listener = await listenerOf(framework, side);
 let next = 0;
 
-/** A request as Node's parser makes it. */
-function requestOf(id) {
+/** A request as Node's parser makes it: each value is a new string, whose hash is not known. */
+function requestOf(bytes) {
+  const id = bytes.latin1Slice();
   const request = new IncomingMessage(connection);
   request.method = "GET";
   request.url = "/";

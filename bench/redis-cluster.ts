@@ -30,7 +30,7 @@ try {
     const client = await overCluster(name, cluster.ports);
     if (only === undefined || only === "alone") await alone(`${name}, cluster`, client, work.cpu, { known: 0.97, paused: 0.97 });
     if (only === undefined || only === "callers") for (const callers of [64, 512] as const) await allowed(client, callers);
-    if (only === undefined || only === "http") await throughHttp(`${name}, cluster`, client, work);
+    if (only === undefined || only === "http") await throughHttp(`${name}, cluster`, name, cluster.ports, work);
     await client.close();
   }
 } finally {

@@ -33,7 +33,7 @@ try {
     if (only === undefined || only === "alone") await alone(client.name, client, server.cpu);
     if (only === undefined || only === "callers") for (const callers of [64, 512] as const) await allowed(client, callers);
     if (only === undefined || only === "denied") await denied(client);
-    if (only === undefined || only === "http") await throughHttp(client.name, client, server);
+    if (only === undefined || only === "http") await throughHttp(client.name, client.name, [server.port], server);
     if ((only === undefined || only === "growth") && !client.name.endsWith("6")) await asCallersGrow(client, server);
     await client.close();
   }

@@ -1,7 +1,7 @@
 // The output of every section: tables and goals on the screen, and the same as JSON for the plots of
 // docs/performance.md.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";
 
 /** Rows by name, each with the same columns. */
@@ -116,9 +116,11 @@ function hasTaskset(): boolean {
   }
 }
 
+// As Node finds it: here, or among the packages of the repository.
 function versionOf(name: string): string {
-  const text = readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
+  const places = ["./", "../"].map((folder) => new URL(`${folder}node_modules/${name}/package.json`, import.meta.url));
+  const file = places.find((place) => existsSync(place)) ?? (places[0] as URL);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
 /** A number with three significant digits. */
