@@ -205,7 +205,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "33", test: CALLERS, in: "callerOf",
-    find: 'whole === "") return UNIDENTIFIED;',
+    find: 'parts[i] === "") return UNIDENTIFIED;',
     replace: 'whole === "") return ["undefined"];',
   },
   {
