@@ -66,5 +66,6 @@ export default defineConfig([
     splitting: true,
     external: [/^node:/],
   },
-  { ...common, name: "types", entry, format: ["esm", "cjs"], dts: { only: true, compilerOptions: { ignoreDeprecations: "6.0", stripInternal: true } } },
+  // Only .d.cts files. Those of the ES modules name them: see scripts/write-folders.mjs.
+  { ...common, name: "types", entry, format: "cjs", dts: { only: true, compilerOptions: { ignoreDeprecations: "6.0", stripInternal: true } } },
 ]);

@@ -105,4 +105,10 @@ ${usage}console.log([${specifiers.map((_, i) => `m${i}`).join()}].length);\n`;
     expect(await consumer.tsc(folder, { skipLibCheck: true, types: ["node"], ...options })).toBe("");
     expect(await consumer.node(`${folder}/a.js`)).toBe(`1\n${specifiers.length}`);
   });
+
+  test("a class is one type for `import` and `require`", async () => {
+    const required = 'import type { MemoryStore as Required } from "sluice" with { "resolution-mode": "require" };';
+    consumer.write("one-type/a.mts", `import { MemoryStore } from "sluice";\n${required}\nexport const store: Required = new MemoryStore();\n`);
+    expect(await consumer.tsc("one-type", { module: "node16", types: [], lib: ["es2022"], noEmit: true })).toBe("");
+  });
 });

@@ -1,6 +1,6 @@
 // What is in the packed file, and what it may never hold.
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { Consumer, entries } from "./consumer.js";
 
@@ -24,10 +24,10 @@ test("the ES modules and their declarations: one file for each entry, and what t
   const top = filesIn("dist/").filter((file) => !/^(?:cjs|older)\//.test(file));
   const others = ["command.js", "diagnostics.js", "no-diagnostics.js", "chunk-*.js"];
   expect(top.filter((file) => file.endsWith(".js")).toSorted()).toEqual([...names.map((name) => `${name}.js`), ...others].toSorted());
-  for (const type of [".d.ts", ".d.cts"]) {
-    const declared = top.filter((file) => file.endsWith(type) && !file.includes("-*"));
-    expect(declared.toSorted()).toEqual(names.map((name) => name + type).toSorted());
-  }
+  const declared = (type: string) => top.filter((file) => file.endsWith(type)).toSorted();
+  expect(declared(".d.cts").filter((file) => !file.includes("-*"))).toEqual(names.map((name) => `${name}.d.cts`).toSorted());
+  expect(declared(".d.ts")).toEqual(names.map((name) => `${name}.d.ts`).toSorted());
+  for (const name of names) expect(readFileSync(join(root, `dist/${name}.d.ts`), "utf8")).toBe(`export * from "./${basename(name)}.cjs";\n`);
   expect(top.filter((file) => !/\.(?:js|d\.c?ts)$/.test(file))).toEqual([]);
 });
 
