@@ -77,6 +77,7 @@ describe("peek", () => {
     expect(await said("peek", limits, "chat", "ann")).toBe(
       '"ann", "chat" of chat:\n  requests: 56 of 60 left, full in 4 s\n  month: 8,999 of 10,000 left, full in 11 days\n  parallel: 0 of 2 free\nA call now is refused by "chat:parallel": ask again in 1 s.\n',
     );
+    expect(await said("peek", limits, "chat", "bob", "--cost", "month=10001")).toMatch(/is never allowed: it costs more than the capacity of "chat:month"\.\n/);
   });
 
   test("looks with the policy of the caller's tier", async () => {

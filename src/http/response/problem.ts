@@ -47,7 +47,7 @@ const KINDS: Readonly<Record<Refuse["status"], readonly [title: string, code: st
 export function problemText(status: Refuse["status"], detail: string, more = "", special?: string): string {
   const [title, code, own = "about:blank"] = KINDS[status];
   const type = special ?? own;
-  // The texts are ours and need no escapes.
+  // The texts are ours, and have the escapes that they need.
   const beginning = `{"type":"${type}","title":"${title}","status":${status},"detail":"${detail}"`;
   return `${beginning},"code":"${code}","message":"${detail}"${more}}`;
 }

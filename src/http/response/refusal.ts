@@ -60,16 +60,7 @@ export function createRefusals(
   };
 
   function documentOf(judged: readonly Part[], decision: Refused, fields: FieldList): Document {
-    if (decision.reason === "cost_above_capacity") {
-      const { cost, capacity } = readings(decision).reduce(
-        (a, b) => (b.cost > b.capacity && b.capacity < a.capacity ? b : a), decision,
-      );
-      return {
-        status: 400,
-        detail: `This request costs ${cost}, and the limit allows at most ${capacity} at once. Ask for less in one request.`,
-        fields, decision,
-      };
-    }
+    if (decision.reason === "cost_above_capacity") return { status: 400, detail: tooCostly(judged), fields, decision };
     const seconds = toRetryAfter(decision.retryAfterMs);
     const again = `Try again in ${seconds} second${seconds === 1 ? "" : "s"}.`;
     const wait = ["retry-after", writer.retryAfter(decision.retryAfterMs)];
@@ -88,6 +79,22 @@ export function createRefusals(
     const told = toRefusal(refusal.body, refusal.decision);
     return { ...refusal, respond: { name, timeoutMs, call: (...args) => (answer as Respond)(told, ...args) } };
   }
+}
+
+/** Names the limit that the cost is above, as JSON: of several the smallest, looked up as in {@link violatedOf}. */
+function tooCostly(judged: readonly Part[]): string {
+  let [text, most] = ["", Infinity];
+  for (const { policy, decision } of judged) {
+    const all = readings(decision);
+    policy.limits.forEach(({ name, unit }, i) => {
+      const { cost, capacity } = all[i] ?? decision;
+      if (cost <= capacity || capacity >= most) return;
+      most = capacity;
+      const label = `\\"${labelOf(policy, name)}\\"`;
+      text = `This request costs ${cost}${unit ? ` ${unit}` : ""}, and the limit ${label} allows at most ${capacity} at once. `;
+    });
+  }
+  return `${text}Ask for less in one request.`;
 }
 
 /**
