@@ -1,11 +1,11 @@
 // The sample of docs/stores/sql.md. Its package compiles or downloads a program when it is installed, so it is optional.
-import { fork } from "node:child_process";
+import { execFile, fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { storeSuite } from "sluice/testing";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { messageFrom } from "../../../test/helpers/processes.js";
 
@@ -25,20 +25,17 @@ if (missing !== null) {
   console.warn(`SKIPPED: ${name}: ${missing}`);
   describe.skip(`${name} (skipped: ${missing})`, () => test("is not run", () => undefined));
 } else {
-  const { sqliteStore } = await import("../sqlite/better-sqlite3-store.js");
   describe(name, () => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-better-sqlite3-"));
     afterAll(() => rmSync(folder, { recursive: true }));
 
-    storeSuite({
-      test,
-      factory: ({ clock }) => sqliteStore(join(folder, "buckets.db"), clock && { clock }),
-      lacks: {
-        serverClock: "it goes by the clock of the machine",
-        unreachable: "the file is opened when the store is made",
-        bound: "rows are swept an hour after they are full",
-        close: "the file stays open until the process ends",
-      },
+    test("the suite of the page passes", async () => {
+      const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+      const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+      const args = ["--import", tsx, "--test", "--test-reporter=tap", pathOf("../sqlite/better-sqlite3-store.test.ts")];
+      const env = { ...process.env, TSX_TSCONFIG_PATH: pathOf("../tsconfig.json") };
+      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, env }); // rejects when a test fails
+      expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(40);
     });
 
     test("L1 · two processes share one file: not one token too many, not one lost, none decided without the store", async () => {
