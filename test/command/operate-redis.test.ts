@@ -2,10 +2,12 @@
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import { createLimiter, definePolicy, perHour } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ownName } from "../../examples/live-limits/live-limits.js";
 import { bundled } from "../helpers/bundled.js";
 import { describeWith, redisUrl } from "../helpers/services.js";
 
@@ -56,6 +58,20 @@ describeWith("redis", "npx sluice over Redis", () => {
     const reset = JSON.parse((await npx("reset", "limits", "--json")).out) as { before: { blocked: boolean }; left: { remaining: number } };
     expect([reset.before.blocked, reset.left.remaining]).toEqual([true, 30]);
     expect((await service.consume(key, 30)).allowed).toBe(true);
+  });
+
+  test("the page's file of one customer's limit: idle, the caller has numbers of its own, and the next one those for all", async () => {
+    const url = new URL("/9", redisUrl()).href;
+    const live = new Redis(url);
+    const name = ownName("interactive", ["user", prefix]);
+    await live.hset("live-limits", name, JSON.stringify({ capacity: 100, tokens: 20, everyMs: 1_000 }));
+    const file = await bundled("examples/live-limits/limits.ts");
+    const peek = (user: string) => promisify(execFile)(process.execPath, [command, "peek", file, "interactive", "user", user], { env: { ...process.env, REDIS_URL: url } });
+    const said = { own: await peek(prefix), other: await peek(`not-${prefix}`) };
+    await live.hdel("live-limits", name);
+    live.disconnect();
+    expect(said.own.stdout).toBe(`["user","${prefix}"], "interactive" of interactive: 100 of 100 left, full\nA call now is allowed.\nThis is by the caller's own numbers, callers.["user","${prefix}"].\n`);
+    expect(said.other.stdout).toMatch(/30 of 30 left, full\n[^]*For a caller of another tier[^]*is this the key\?\n$/);
   });
 
   test("a store that is down is one line with its code, and not an empty bucket", async () => {
