@@ -67,9 +67,9 @@ function nextText(decision: Decision): string {
   const call = cost === 1 ? "A call now" : `A call of the cost ${grouped(cost)} now`;
   if (decision.allowed) return `${call} is allowed.`;
   if (decision.blocked) return `${call} is refused: the caller is blocked for ${duration(retryAfterMs)}.`;
-  const label = limits === null ? "" : `"${policy}:${limit}"`;
-  if (reason === "cost_above_capacity") return `${call} is never allowed: it costs more than the capacity${label && ` of ${label}`}.`;
-  return `${call} is refused${label && ` by ${label}`}: ask again in ${duration(retryAfterMs)}.`;
+  const label = (before: string): string => (limits === null ? "" : ` ${before} "${policy}:${limit}"`);
+  if (reason === "cost_above_capacity") return `${call} is never allowed: it costs more than the capacity${label("of")}.`;
+  return `${call} is refused${label("by")}: ask again in ${duration(retryAfterMs)}.`;
 }
 
 function callerText(key: Key): string {
