@@ -23,7 +23,6 @@ const named: Readonly<Record<string, string>> = {
   fastify: FASTIFY,
   upgrades:
     'import type { IncomingMessage, Server } from "node:http"; import type { Duplex } from "node:stream"; import { createLimiter, perMinute, whenDone } from "sluice"; import { limitUpgrades } from "./examples/websocket/upgrades.js"; declare const server: Server, userOf: (request: IncomingMessage) => Promise<string | undefined>, webSockets: { handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (webSocket: object) => void): void; emit(event: "connection", webSocket: object, request: IncomingMessage): boolean }',
-  "live limits": 'import type { LiveLimits } from "./examples/live-limits/live-limits.js"; declare const limits: LiveLimits',
   worker: "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
