@@ -32,18 +32,22 @@ export function createGateWatch<Request>(
   { policy: { name } }: { readonly policy: Policy },
   reader: HeaderReader<Request>,
 ): GateWatch<Request> | undefined {
-  const checksOf = new Map<object, ReadonlyArray<(request: Request, key: Key, policy: string) => void>>();
+  const checksOf = new Map<object, ReturnType<typeof addChecks>>();
   const checkIdentity = createIdentityCheck(unidentified === "share" || unidentified === "skip" ? unidentified : "refuse", name);
   return {
     caller: (caller) => checkIdentity(caller),
     charged(request, { key, policy, limiter, decision }) {
-      const { store } = limiter;
-      const checks = checksOf.get(limiter) ?? [createRequestCheck(store), createAddressCheck(reader), createHeaderCheck(reader)];
-      checksOf.set(limiter, checks);
-      for (const check of checks) check(request, key, policy.name);
+      const checks = checksOf.get(limiter) ?? addChecks(limiter);
+      for (let i = 0; i < checks.length; i++) checks[i]?.(request, key, policy.name);
       if (decision.reason === "limited") checkIdentity(key, true);
     },
   };
+
+  function addChecks(limiter: { readonly store: Store }): ReadonlyArray<(request: Request, key: Key, policy: string) => void> {
+    const checks = [createRequestCheck(limiter.store), createAddressCheck(reader), createHeaderCheck(reader)];
+    checksOf.set(limiter, checks);
+    return checks;
+  }
 }
 
 const FIRST_REQUESTS = 20;
