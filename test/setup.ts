@@ -7,9 +7,9 @@ import { watchWarnings } from "./setup/warnings.js";
 configureGlobal({ seed: Number(process.env["FC_SEED"]) });
 
 // Of the hooks after a file, the first one that is registered here runs last.
-const isUnit = process.env["SLUICE_TEST_PROJECT"] === "unit";
-if (isUnit) leaveNothingBehind();
-watchWarnings(isUnit);
+const project = process.env["SLUICE_TEST_PROJECT"];
+if (project === "unit") leaveNothingBehind();
+watchWarnings(project !== undefined);
 
 // Tests make a limiter each, pass one request to several gates, and send heads early, all on purpose. Tests of warnings load
 // the library anew.

@@ -1,6 +1,6 @@
 import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, monthly, perSecond, run, TokenBucket, weekly, whenDone, type Cost, type Key, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 // What a user who does not use TypeScript can write. Every refusal names the part, says what was expected and what came.
 
@@ -162,11 +162,17 @@ describe("L9 · limits and policies", () => {
 });
 
 describe("L9 · costs, keys and clocks", () => {
-  const clock = new ManualClock(1_000);
-  const bucket = new TokenBucket({ capacity: 10, refill, clock: clock.now });
-  const limiter = createLimiter({ policy: { capacity: 10, refill }, store: new MemoryStore({ clock: clock.now }) });
-  bucket.consume(4);
-  limiter.consume("alice", 4);
+  let clock: ManualClock;
+  let bucket: TokenBucket;
+  const newLimiter = () => createLimiter({ policy: { capacity: 10, refill }, store: new MemoryStore({ clock: clock.now }) });
+  let limiter: ReturnType<typeof newLimiter>;
+  beforeEach(() => {
+    clock = new ManualClock(1_000);
+    bucket = new TokenBucket({ capacity: 10, refill, clock: clock.now });
+    limiter = newLimiter();
+    bucket.consume(4);
+    limiter.consume("alice", 4);
+  });
 
   /** Expects the refusal from every one of `calls`, and nobody's bucket to have noticed. */
   function refuses([, error, message]: Row, ...calls: readonly (() => unknown)[]): void {

@@ -38,10 +38,11 @@ interface Sampled {
  */
 export async function compareStates(storeOf: (clock: () => number) => FullStore, count: number, seed: number): Promise<{ states: number; calls: number }> {
   const all = { states: 0, calls: 0 };
-  for (const world of STORE_WORLDS) {
+  let missing = count;
+  for (const [i, { world, drawn }] of samples(count, seed).entries()) {
     const policies = world.policies(REAL).map((options) => REAL.definePolicy(options));
-    // Three of the worlds have too few states for their part.
-    const sample = sampleOf(world, Math.ceil(count / (STORE_WORLDS.length - 3)), seed);
+    const sample = drawn.slice(0, Math.ceil(missing / (STORE_WORLDS.length - i)));
+    missing -= sample.length;
     let now = BEGINS_AT;
     const store = storeOf(() => now);
     // What happens at one instant is asked together, the calls of one key in turn.
@@ -75,6 +76,12 @@ async function same(store: FullStore, policies: readonly Policy[], key: string, 
     const cost = each.limits.length === 1 ? 1 : each.limits.map(() => 1);
     expect(await store.peek(each, key, cost)).toStrictEqual(records.peekRecords(new Map(kept), each, cost, now));
   }
+}
+
+/** Up to twice the part of each world, the smallest first: the others then make up for those with too few states. */
+function samples(count: number, seed: number): { world: StoreWorld; drawn: Sampled[] }[] {
+  const most = Math.ceil((2 * count) / STORE_WORLDS.length);
+  return STORE_WORLDS.map((world) => ({ world, drawn: sampleOf(world, most, seed) })).sort((a, b) => a.drawn.length - b.drawn.length);
 }
 
 // A store may forget what is full, which shows when its clock steps back. No call brings back what a failover lost.

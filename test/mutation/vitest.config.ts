@@ -1,19 +1,42 @@
-// The tests that judge a mutant of core or limits. Those of adapters, servers and pages take longer and find no more.
+// The tests that judge a mutant, in one file that Vitest runs with judge.ts. Those of adapters, servers and pages take
+// longer and find no more.
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import all, { services } from "../../vitest.config.js";
 
-const rooms = ["core", "limits", "limiter", "in-flight", "stores/memory", "stores/shared", "guard", "http"];
+const few = ["core/*", "limits/*", "in-flight/{laws-settlements,limiter,model,renewals,turns}", "limiter/*", "stores/frozen-values", "stores/shared/{charges,snapshot}"];
+const most = [...few, "guard/*", "limiter/{several,waiting}/*", "stores/memory/*"];
+const slow = ["test/limiter/waiting/waiter-process.test.ts", "test/guard/stalled-loop.test.ts", ...services];
+
+/** The room of the mutants, which stryker.config.mjs tells, and the tests that find its mutants. */
+const room = process.env["SLUICE_MUTATED_ROOM"] ?? "";
+const judges: Record<string, readonly string[]> = { core: few, limits: few, guard: ["guard/*", "limiter/*"] };
+const files = [...(judges[room] ?? most).map((name) => `/test/${name}.test.ts`), ...slow.map((file) => `!/${file}`)];
+
+const FEW_RUNS = fileURLToPath(new URL("few-runs.ts", import.meta.url));
 
 export default defineConfig({
   resolve: all.resolve ?? {},
-  plugins: all.plugins ?? [],
+  plugins: [
+    ...(all.plugins ?? []),
+    {
+      name: "few-runs",
+      enforce: "pre",
+      resolveId: (id, importer) => (id === "fast-check" && importer !== FEW_RUNS ? FEW_RUNS : undefined),
+      transform: (source, id) =>
+        id.endsWith("/all-tests.ts") ? source.replace("entries(FILES)", `entries(import.meta.glob(${JSON.stringify(files)}))`) : undefined,
+    },
+  ],
   test: {
-    env: { FC_SEED: "20261101", SLUICE_TEST_PROJECT: "unit" },
+    env: { FC_SEED: "20261101", SLUICE_TEST_PROJECT: "mutation" },
     pool: "threads",
-    include: [...rooms.map((room) => `test/${room}/**/*.test.ts`), "test/stores/{frozen-values,late-give-back}.test.ts"],
-    exclude: services,
+    maxWorkers: 1,
+    include: ["test/mutation/all-tests.ts"],
+    runner: "test/mutation/judge.ts",
+    reporters: [{}],
     setupFiles: ["test/setup.ts"],
     isolate: false,
-    testTimeout: 20_000,
+    disableConsoleIntercept: true,
+    testTimeout: 5_000,
   },
 });

@@ -77,7 +77,6 @@ test("all worlds and all planted mistakes are searched each night", () => {
 });
 
 test("each file of core and of limits has its mutants tried each night", () => {
-  const listed = [...read("mutation.yml").matchAll(/^ {10}- src\/(\w+)\/\{(.+)\}\.ts$/gm)].flatMap(([, room, names = ""]) => names.split(",").map((name) => `${room}/${name}.ts`));
-  const written = ["core", "limits"].flatMap((room) => readdirSync(join(ROOT, "src", room)).filter((file) => file.endsWith(".ts")).map((file) => `${room}/${file}`));
-  expect(listed.sort()).toEqual(written.sort());
+  expect(read("mutation.yml")).toContain("room: [core, limits, ");
+  expect(read("mutation.yml")).toContain('npm run mutation -- "src/$ROOM/**/*.ts"');
 });
