@@ -1,4 +1,3 @@
-import { dirname, relative, resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
 import entries from "./entries.json" with { type: "json" };
 import { luaInBuild } from "./scripts/minify-lua.mjs";
@@ -7,8 +6,6 @@ import { luaInBuild } from "./scripts/minify-lua.mjs";
 const entry = Object.fromEntries(
   Object.entries(entries.subpaths).map(([subpath, { source }]) => [subpath === "." ? "index" : subpath.slice(2), source]),
 );
-/** Old bundlers make no bundles of tests, and Node's built-ins that `testing` names stop them. */
-const { testing: _, ...olderEntry } = entry;
 /** What `#diagnostics` in package.json names for ES modules. */
 const diagnostics = { diagnostics: "src/diagnostics/index.ts" };
 const noDiagnostics = { "no-diagnostics": "src/diagnostics/none.ts" };
@@ -24,48 +21,11 @@ const common: Options = {
   removeNodeProtocol: false, // Deno and Workers know "node:http" and not "http"
 };
 
-// They run at once, so `npm run clean` empties dist first, not tsup's own `clean`.
+// They run at once, so `npm run clean` empties dist first, not tsup's own `clean`. CommonJS: scripts/build-commonjs.mjs.
 export default defineConfig([
   { ...common, name: "esm", entry: { ...entry, ...diagnostics, command: entries.command.source }, format: "esm", splitting: true },
   // A bundle would declare its constants with `var`, and a user's esbuild drops code only for a `const`.
   { ...common, name: "no-diagnostics", entry: noDiagnostics, format: "esm", bundle: false },
-  {
-    ...common,
-    name: "cjs",
-    // File by file: bundling each entry would give every subpath its own copy of a class,
-    // and tsup's splitting for CommonJS renames classes.
-    entry: ["src/**/*.ts", "!src/command/**"], // the command is an ES module; pages bundle its chart
-    outDir: "dist/cjs",
-    format: "cjs",
-    bundle: false,
-    splitting: false,
-    // A seventh of its packed bytes. Names and statements stay, for stack traces in Jest.
-    esbuildOptions: (options) => void (options.minifyWhitespace = true),
-    plugins: [
-      {
-        name: "cjs-specifiers",
-        renderChunk(code, info) {
-          // A file that every resolver finds: see scripts/chosen-diagnostics.cjs.
-          const chosen = `${relative(dirname(info.path), resolve("dist/cjs")) || "."}/diagnostics/chosen.cjs`;
-          const named = code.replace('require("#diagnostics")', `require("${chosen}")`);
-          return { code: named.replace(/require\("(\.\.?\/[^"]+)\.js"\)/g, 'require("$1.cjs")'), map: info.map ?? null };
-        },
-      },
-    ],
-  },
-  {
-    ...common,
-    name: "older",
-    // ES modules for tools that read neither `exports` nor `imports`, such as webpack 4, whose parser knows ES2019. It
-    // always has the checks: tsconfig.json says where they are.
-    entry: olderEntry,
-    minify: true, // nobody reads it, and errors carry their names themselves
-    outDir: "dist/older",
-    format: "esm",
-    target: "es2019",
-    splitting: true,
-    external: [/^node:/],
-  },
   // Only .d.cts files. Those of the ES modules name them: see scripts/write-folders.mjs.
   { ...common, name: "types", entry, format: "cjs", dts: { only: true, compilerOptions: { ignoreDeprecations: "6.0", stripInternal: true } } },
 ]);

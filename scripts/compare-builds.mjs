@@ -19,7 +19,7 @@ function build(node, name) {
   const version = run(node, "--version").trim();
   rmSync("dist", { recursive: true, force: true });
   run(node, "node_modules/tsup/dist/cli-default.js", "--silent");
-  run(node, "scripts/write-folders.mjs");
+  for (const script of ["build-commonjs", "write-folders"]) run(node, `scripts/${script}.mjs`);
   run("mkdir", into);
   const [{ filename }] = JSON.parse(run("npm", "pack", "--json", "--ignore-scripts", "--pack-destination", into));
   run("tar", "xzf", join(into, filename), "-C", into);

@@ -17,23 +17,23 @@ const { subpaths } = read("entries.json");
 const nameOf = (subpath) => (subpath === "." ? "index" : subpath.slice(2));
 
 /** module-sync comes first: `require` and `import` then load one copy on Node, and a class exists only once. */
-function conditions([subpath, { source }]) {
+function conditions(subpath) {
   const name = nameOf(subpath);
   const esm = { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` };
-  // CommonJS is built file by file, so it keeps the folders of src.
-  const cjs = `./dist/cjs/${source.replace(/^src\//, "").replace(/\.ts$/, ".cjs")}`;
-  return [subpath, { "module-sync": esm, import: esm, require: { types: `./dist/${name}.d.cts`, default: cjs } }];
+  // scripts/build-commonjs.mjs says what is in these folders.
+  const cjs = { types: `./dist/${name}.d.cts`, production: `./dist/cjs/production/${name}.cjs`, default: `./dist/cjs/default/${name}.cjs` };
+  return [subpath, { "module-sync": esm, import: esm, require: cjs }];
 }
 
-const list = Object.entries(subpaths);
+const list = Object.keys(subpaths);
 const manifest = read("package.json");
 manifest.exports = { ...Object.fromEntries(list.map(conditions)), "./package.json": "./package.json" };
 // For resolvers older than `exports`.
 manifest.typesVersions = {
-  "*": Object.fromEntries(list.slice(1).map(([s]) => [nameOf(s), [`./dist/${nameOf(s)}.d.cts`]])),
+  "*": Object.fromEntries(list.slice(1).map((s) => [nameOf(s), [`./dist/${nameOf(s)}.d.cts`]])),
 };
 // The folders that scripts/write-folders.mjs makes.
-const folders = [...new Set(list.slice(1).map(([subpath]) => subpath.split("/")[1]))];
+const folders = [...new Set(list.slice(1).map((subpath) => subpath.split("/")[1]))];
 manifest.files = ["dist", "skills", "CHANGELOG.md", ...folders];
 write("package.json", manifest);
 const ignored = readFileSync(".gitignore", "utf8").split("\n");
@@ -46,7 +46,7 @@ for (const folder of folders) {
 // Tests and examples import "sluice/express" like a user, from the sources, without a build.
 const tsconfig = read("tsconfig.json");
 tsconfig.compilerOptions.paths = {
-  ...Object.fromEntries(list.map(([s, { source }]) => [s.replace(/^\./, "sluice"), [`./${source}`]])),
+  ...Object.fromEntries(Object.entries(subpaths).map(([s, { source }]) => [s.replace(/^\./, "sluice"), [`./${source}`]])),
   // In the package, a condition picks the file. In the sources it is always the checks. See src/diagnostics/index.ts.
   "#diagnostics": ["./src/diagnostics/index.ts"],
 };

@@ -1,7 +1,7 @@
 // Writes a folder with a small package.json for each subpath, for tools that do not read `exports`: Jest before 28,
 // webpack 4, eslint-plugin-import. They are part of the packed package only. Tools that read `exports` never see them.
 // And the declarations of the ES modules: one line each, so that a type is one type for `import` and `require`.
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 
 const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -11,13 +11,8 @@ for (const { import: esm, require: cjs } of Object.values(exports)) {
 }
 for (const [subpath, { require: cjs }] of Object.entries(exports)) {
   if (cjs === undefined || subpath === ".") continue;
-  const up = "../".repeat(subpath.split("/").length - 1);
-  const from = (file) => file.replace("./", up);
-  const module = from(`./dist/older/${subpath.slice(2)}.js`);
-  // Metro before 0.82 reads `react-native`, and neither `module` nor `exports`. tsup.config.ts says why `testing` has neither.
-  const forBundlers = subpath === "./testing" ? {} : { module, "react-native": module };
-  const manifest = { types: from(cjs.types), main: from(cjs.default), ...forBundlers, sideEffects: false };
+  const from = (file) => file.replace("./", "../".repeat(subpath.split("/").length - 1));
+  const main = from(`./dist/cjs/older/${subpath.slice(2)}.cjs`);
   mkdirSync(subpath, { recursive: true });
-  writeFileSync(`${subpath}/package.json`, JSON.stringify(manifest, null, 2) + "\n");
+  writeFileSync(`${subpath}/package.json`, JSON.stringify({ types: from(cjs.types), main, sideEffects: false }, null, 2) + "\n");
 }
-if (isBuilt) cpSync("scripts/chosen-diagnostics.cjs", "dist/cjs/diagnostics/chosen.cjs");

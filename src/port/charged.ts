@@ -1,37 +1,9 @@
 import { expected } from "../core/check.js";
 import type { Decision } from "../core/decision.js";
-import { Itself, processWide } from "../platform.js";
+import { processWide } from "../platform.js";
+import { createMark, type Mark } from "./hidden.js";
 
-// A private field costs next to nothing, where a WeakSet costs more than the decision. It appears in no list of
-// members, and a copy of the decision lacks it.
-function createMark() {
-  return class Charged extends Itself {
-    #by: object | null;
-    #key: string;
-
-    constructor(decision: object, by: object, key: string) {
-      super(decision);
-      this.#by = by;
-      this.#key = key;
-    }
-
-    static read(decision: object): object | null {
-      return #by in decision ? decision.#by : null;
-    }
-
-    static keyOf(decision: object): string {
-      return (decision as Charged).#key;
-    }
-
-    static add(decision: object, by: object | null, key: string | undefined): void {
-      if (!(#by in decision)) return void (by !== null && new Charged(decision, by, key as string));
-      decision.#by = by;
-      if (key !== undefined) decision.#key = key;
-    }
-  };
-}
-
-let ofThisCopy: ReturnType<typeof createMark> | undefined;
+let ofThisCopy: Mark | undefined;
 // All copies of this package share one class. It is made on first use, not at import.
 const markOfProcess = () => processWide("charged", createMark);
 const mark = () => (ofThisCopy ??= markOfProcess());

@@ -7,6 +7,8 @@ import { Consumer, entries } from "./consumer.js";
 const consumer = new Consumer();
 afterAll(() => consumer.remove());
 const specifiers = entries.map(([specifier]) => specifier);
+/** The name of an entry in dist. */
+const nameOf = (specifier: string) => specifier.slice(7) || "index";
 
 describe("one class", () => {
   test("across subpaths, and across import and require", async () => {
@@ -27,13 +29,21 @@ describe("one class", () => {
   });
 
   test("in the CommonJS files too, which runtimes without module-sync load", async () => {
-    const dist = `./node_modules/sluice/dist/cjs`;
-    consumer.write("one.cjs", `console.log(require("${dist}/index.cjs").MemoryStore === require("${dist}/stores/memory/memory.cjs").MemoryStore)`);
-    expect(await consumer.node("one.cjs")).toBe("true");
+    const file = (name: string) => `require("./node_modules/sluice/dist/cjs/default/${name}.cjs")`;
+    consumer.write("one.cjs", `console.log(${file("index")}.StoreError === ${file("store")}.StoreError, ${file("client")}.RateLimitedError.prototype instanceof ${file("index")}.SluiceError)`);
+    expect(await consumer.node("one.cjs")).toBe("true true");
   });
 
-  test.each(entries)("%s: every class is called what it is exported as", async (specifier, source) => {
-    const cjs = source.replace(/^src\/(.*)\.ts$/, "./node_modules/sluice/dist/cjs/$1.cjs");
+  test.each(["import { StoreError } from 'sluice';", "const { StoreError } = (await import('./node_modules/sluice/dist/cjs/default/index.cjs')).default;"])(
+    "an error has its name where `Error.prototype` is frozen: %s",
+    async (get) => {
+      consumer.write("frozen.mjs", `${get} Object.freeze(Error.prototype); console.log(JSON.stringify(new StoreError("ERR_STORE_REPLY", "x")));`);
+      expect(await consumer.node("frozen.mjs")).toBe('{"name":"StoreError","code":"ERR_STORE_REPLY"}');
+    },
+  );
+
+  test.each(specifiers)("%s: every class is called what it is exported as", async (specifier) => {
+    const cjs = `./node_modules/sluice/dist/cjs/default/${nameOf(specifier)}.cjs`;
     consumer.write(
       "names.mjs",
       `import { createRequire } from "node:module";
@@ -74,7 +84,7 @@ describe("nothing bleeds", () => {
 
   test("built-ins are loaded late and by their full name, by sluice/testing alone", async () => {
     const { metafile } = await build({
-      entryPoints: specifiers.map((s) => join(consumer.root, "node_modules/sluice/dist", `${s === "sluice" ? "index" : s.slice(7)}.js`)),
+      entryPoints: specifiers.map((s) => join(consumer.root, "node_modules/sluice/dist", `${nameOf(s)}.js`)),
       bundle: true,
       write: false,
       outdir: "out",

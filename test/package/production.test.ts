@@ -29,8 +29,10 @@ const program = `
   }
 `;
 consumer.write("program.mjs", `import * as front from "sluice"; import * as http from "sluice/http"; import * as web from "sluice/web"; import * as store from "sluice/store"; ${program} await main(front, http, web, store);`);
-const cjs = "./node_modules/sluice/dist/cjs";
-consumer.write("program.cjs", `const front = require("${cjs}/index.cjs"); const http = require("${cjs}/http/index.cjs"); const web = require("${cjs}/adapters/web.cjs"); const store = require("${cjs}/store.cjs"); ${program} void main(front, http, web, store);`);
+for (const folder of ["default", "production", "older"]) {
+  const cjs = `./node_modules/sluice/dist/cjs/${folder}`;
+  consumer.write(`${folder}.cjs`, `const front = require("${cjs}/index.cjs"); const http = require("${cjs}/http.cjs"); const web = require("${cjs}/web.cjs"); const store = require("${cjs}/store.cjs"); ${program} void main(front, http, web, store);`);
+}
 
 const kept = ["SLUICE_FUNCTION_FAILED"];
 const checks = ["SLUICE_COUNTED_TWICE", "SLUICE_KEY_IS_ADDRESS", "SLUICE_LIMITER_PER_REQUEST", "SLUICE_STORE_BUG"];
@@ -39,9 +41,10 @@ const inProduction = [...kept, "SLUICE_STORE_UNAVAILABLE"];
 
 test.each([
   ["program.mjs", "by default", [], [...checks, ...kept].sort(), true],
-  ["program.cjs", "by default", [], [...checks, ...kept].sort(), true],
+  ["default.cjs", "by default", [], [...checks, ...kept].sort(), true],
+  ["older.cjs", "by default", [], [...checks, ...kept].sort(), true],
   ["program.mjs", "in production", ["--conditions=production"], inProduction, false],
-  ["program.cjs", "in production", ["--conditions=production"], inProduction, false],
+  ["production.cjs", "in production", [], inProduction, false],
 ] as const)("%s %s", (file, _, flags, warnings, explains) => {
   const told = execFileSync(process.execPath, [...flags, join(consumer.root, file)], { encoding: "utf8" });
   expect(JSON.parse(told)).toEqual({ warnings, foreign: explains, unknown: explains, cure: explains });

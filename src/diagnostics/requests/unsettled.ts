@@ -1,6 +1,7 @@
 import { readings, type Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
-import { createHiddenField, processWide, type HiddenField } from "../../platform.js";
+import { processWide } from "../../platform.js";
+import { createHiddenField, type HiddenField } from "../../port/hidden.js";
 import { isQuiet, warnOnce } from "../../warnings/warnings.js";
 
 // Beyond them work is not watched.

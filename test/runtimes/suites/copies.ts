@@ -1,7 +1,6 @@
 // The ES modules and the CommonJS files of the package, loaded side by side.
 import { createRequire } from "node:module";
 import * as front from "sluice";
-import { casStore } from "sluice/store";
 import { createGate, decisionOf, decisionsOf } from "sluice/http";
 import * as store from "sluice/store";
 import { webReader } from "sluice/web";
@@ -9,9 +8,9 @@ import { describe, expect, test } from "vitest";
 import { HELPERS, PROGRAMS } from "../../package/copies.js";
 
 const require = createRequire(import.meta.url);
-const file = (name: string) => require(`./node_modules/sluice/dist/cjs/${name}.cjs`) as object;
-const esm = { ...front, ...store, casStore, createGate, decisionOf, decisionsOf, webReader };
-const cjs = { ...file("index"), ...file("store"), ...file("stores/cas"), ...file("http/index"), ...file("adapters/web") };
+const file = (name: string) => require(`./node_modules/sluice/dist/cjs/default/${name}.cjs`) as object;
+const esm = { ...front, ...store, createGate, decisionOf, decisionsOf, webReader };
+const cjs = { ...file("index"), ...file("store"), ...file("http"), ...file("web") };
 
 describe("two copies of the package", () => {
   test.each(PROGRAMS)("$title", async ({ program, expected }) => {
