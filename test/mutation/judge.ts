@@ -107,7 +107,10 @@ export default class Judge extends TestRunner {
         delete test.result;
         test.meta = {};
         test.mode = isChosen(test) ? "run" : "skip";
-        if (test.mode === "run") code.currentTestId = test.id;
+        if (test.mode === "run") {
+          code.currentTestId = test.id;
+          channel.postMessage({ isAlive: true });
+        }
         await before(test);
       },
       // A hook of the file that fails

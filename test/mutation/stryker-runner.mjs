@@ -1,12 +1,13 @@
 // The test runner "judge" of Stryker: a Vitest that has loaded all tests, and gets one mutant at a time (judge.ts).
 import { createVitest } from "vitest/node";
 
+const HANGS_AFTER_MS = 20_000;
+
 class JudgeRunner {
   static inject = ["logger"];
   #log;
   #vitest;
   #channel;
-  #heard;
   #isFresh = true;
   #isStained = false;
 
@@ -42,7 +43,8 @@ class JudgeRunner {
     const isFresh = this.#isFresh;
     this.#isFresh = false;
     const answer = await this.#ask({ mutant: activeMutant.id, tests: testFilter, hitLimit });
-    this.#isStained = answer.isClean === false;
+    this.#isStained = answer?.isClean !== true && !answer?.survived;
+    if (answer === undefined) return { status: "timeout" };
     // Stryker then starts another process and asks it for the same mutant.
     if (this.#isStained && !isFresh) process.exit(1);
     const nrOfTests = testFilter.length;
@@ -58,19 +60,27 @@ class JudgeRunner {
     await this.#vitest.close();
   }
 
+  /** The answer, or undefined when no test has begun for 20 s: an endless loop. */
   async #ask(question) {
     const answer = this.#next();
     this.#channel.postMessage(question);
     const given = await answer;
-    await this.#next(); // ready for another
+    if (given !== undefined) await this.#next(); // ready for another
     return given;
   }
 
   #next() {
     return new Promise((resolve) => {
-      const queue = (this.#heard ??= []);
-      queue.push(resolve);
-      this.#channel.onmessage = ({ data }) => queue.shift()?.(data);
+      let alarm;
+      const wait = () => {
+        clearTimeout(alarm);
+        alarm = setTimeout(resolve, HANGS_AFTER_MS);
+      };
+      this.#channel.onmessage = ({ data }) => {
+        if (data.isAlive) return wait();
+        clearTimeout(alarm);
+        resolve(data);
+      };
     });
   }
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import all, { services } from "../../vitest.config.js";
 
-const few = ["core/*", "limits/*", "in-flight/{laws-settlements,limiter,model,renewals,turns}", "limiter/*", "stores/frozen-values", "stores/shared/{charges,snapshot}"];
+const few = ["core/*", "limits/*", "in-flight/{laws-settlements,limiter,model,renewals,turns}", "limiter/*", "stores/frozen-values", "stores/shared/{charges,snapshot}", "guard/local-share"];
 const most = [...few, "guard/*", "limiter/{several,waiting}/*", "stores/memory/*"];
 const slow = ["test/limiter/waiting/waiter-process.test.ts", "test/guard/stalled-loop.test.ts", ...services];
 
@@ -36,7 +36,8 @@ export default defineConfig({
     reporters: [{}],
     setupFiles: ["test/setup.ts"],
     isolate: false,
+    experimental: { fsModuleCache: true, fsModuleCachePath: ".mutation/modules" }, // a mutant that hangs costs a new process
     disableConsoleIntercept: true,
-    testTimeout: 5_000,
+    testTimeout: 10_000,
   },
 });

@@ -1,0 +1,56 @@
+// The arithmetic of dates by itself: which amounts belong to which date, and what a clock that steps back finds.
+import { definePolicy, monthly, perSecond, whenDone } from "sluice";
+import { describe, expect, test } from "vitest";
+import { fullBucket } from "../../src/core/bucket.js";
+import { consumeRecords } from "../../src/core/records.js";
+import { datedWork, datesNear } from "../../src/limits/dated-work.js";
+import { datedAmounts } from "../../src/limits/dates.js";
+import { heldCosts } from "../../src/limits/held-work.js";
+
+/** Dates are 100 ms apart: tokens of 0 have the date 1,599, and no date is more than 1,699 ms ahead. */
+const [limit] = definePolicy({ capacity: 9_999, returns: whenDone({ staleAfterMs: 1_600 }) }).limits;
+
+describe("L21 · the record of a limit in flight", () => {
+  const rows: [what: string, dates: readonly number[], now: number, from: number, to: number, moved: readonly number[]][] = [
+    ["renews no more than is there, beside an amount that equals the date", [1_500, 1_599, 1_599, 2], 0, 0, 100, [1_500, 1_599, 1_699, 2]],
+    ["takes no tokens to a date that is over", [2_599, 2], 2_000, 1_000, 0, [2_599, 2]],
+    ["takes tokens to the date of this millisecond", [2_599, 2], 1_599, 1_000, 0, [1_599, 2]],
+  ];
+  test.each(rows)("L21 · %s", (_, dates, now, from, to, moved) => {
+    const bucket = { ...fullBucket(limit), dates };
+    datedAmounts.move(bucket, limit, now, 3, { from, to });
+    expect(bucket.dates).toEqual(moved);
+  });
+
+  test.each([
+    ["an amount is no date", [5, 100, 20, 1], 10, [20, 1]],
+    ["only what is too far ahead gets the date of now", [1_699, 1, 3_000, 1], 0, [1_599, 1, 1_699, 1]],
+  ])("L6, L21 · %s", (_, dates, now, kept) => {
+    const bucket = { ...fullBucket(limit), dates };
+    datedAmounts.charge(bucket, limit, now, 0, undefined);
+    expect(bucket.dates).toEqual(kept);
+  });
+});
+
+test("L21 · work holds the tokens in flight that a decision took, and none of a rate", () => {
+  const policy = definePolicy({ limits: [{ capacity: 9, refill: perSecond(1) }, { capacity: 9, returns: whenDone() }] });
+  expect(heldCosts(consumeRecords(new Map(), policy, [3, 2], 0).decision, policy)).toEqual([0, 2]);
+});
+
+describe("L20 · the dates of a quota", () => {
+  const [month] = definePolicy({ capacity: 1, renews: monthly() }).limits;
+  const end = (text: string): number => Date.parse(text) - 1;
+
+  test("L20 · are those of January at its last millisecond, also after a look at February", () => {
+    datesNear(month, Date.parse("2026-02-15"));
+    expect(datesNear(month, end("2026-02-01"))).toEqual([Date.parse("2025-12-01"), end("2026-01-01"), end("2026-02-01"), end("2026-03-01")]);
+  });
+
+  test("L20 · need a clock with dates: a copy's monotonicClock has none, and a server's clock is not named", () => {
+    const policy = definePolicy({ name: "api", capacity: 1, renews: monthly() });
+    const { monotonicClock } = { monotonicClock: () => 0 };
+    const check = (clock: object): void => datedWork.checkStore({ kinds: ["quota"], ...clock }, policy);
+    expect(() => check({ clock: monotonicClock })).toThrow('Expected a clock of dates for the quota of policy "api", got monotonicClock. Pass `clock: Date.now` to the store');
+    for (const clock of [{}, { clock: Date.now }]) check(clock);
+  });
+});
