@@ -47,13 +47,25 @@ test("snippets that are a part of an example's file are in it, word for word", (
   expect(parts.filter(({ argument, text }) => !readFileSync(join(ROOT, argument), "utf8").includes(text)).map(where)).toEqual([]);
 });
 
-test("no sample knows its caller by a header that the caller makes up", () => {
+/** The text of each sample, by its place. */
+function samples(): (readonly [name: string, text: string])[] {
   const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !/node_modules|^hosts\/(?:test|\.)|^server\/page\//.test(file));
   const programs = files.map((file) => [`examples/${file}`, readFileSync(join(ROOT, "examples", file), "utf8")] as const);
   const snippets = [...fences, ...examples()].filter(({ language }) => language === "ts").map((fence) => [where(fence), fence.text] as const);
-  const madeUp = [...programs, ...snippets].filter(([, text]) => /["'](?:x-[\w-]*(?:id|user|client|ip|for)|forwarded)["']/i.test(text));
+  return [...programs, ...snippets];
+}
+
+test("no sample knows its caller by a header that the caller makes up", () => {
+  const madeUp = samples().filter(([, text]) => /["'](?:x-[\w-]*(?:id|user|client|ip|for)|forwarded)["']/i.test(text));
   // The contract of the example server asks for device ids; the file says what they are worth.
   expect(madeUp.map(([name]) => name)).toEqual(["examples/server/identity.ts"]);
+});
+
+test("each Redis client of a sample has a listener for errors, and calls that end", () => {
+  const clients = samples().filter(([, text]) => text.includes("new Redis("));
+  expect(clients.length).toBeGreaterThan(8);
+  const bare = clients.filter(([, text]) => !/\.on\("error"/.test(text) || !/new Redis\([^;]*maxRetriesPerRequest: 1/.test(text) || !text.includes("commandTimeout: 10_000"));
+  expect(bare.map(([name]) => name)).toEqual([]);
 });
 
 test("marks are known and in their place", () => {

@@ -25,7 +25,7 @@ export interface StartOptions {
 
 /** Starts the service and its page. Both listen on loopback. */
 export async function start({ operators, redisUrl, prefix = "admin", port = 3000, adminPort = 3001, ...audit }: StartOptions) {
-  const redis = redisUrl === undefined ? null : new Redis(redisUrl).on("error", () => undefined);
+  const redis = redisUrl === undefined ? null : new Redis(redisUrl, { commandTimeout: 10_000, maxRetriesPerRequest: 1 }).on("error", () => undefined);
   const store: Store = redis === null ? new MemoryStore() : new RedisStore(redis, { prefix });
   const controls = new Controls({
     interactive: { capacity: 10, tokens: 2, everyMs: 1_000 },

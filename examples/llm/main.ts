@@ -28,7 +28,7 @@ const callers: Readonly<Record<string, Caller>> = {
 };
 
 async function openRedis(url: string): Promise<Store> {
-  const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1 });
+  const client = new Redis(url, { lazyConnect: true, commandTimeout: 10_000, maxRetriesPerRequest: 1 });
   client.on("error", (error: Error) => console.error(`Redis: ${error.message}`));
   await client.connect();
   return new RedisStore(client, { prefix: "llm" });

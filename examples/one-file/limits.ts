@@ -4,9 +4,11 @@ import { createLimiter, definePolicy, MemoryStore, perMinute, perSecond, whenDon
 import { RedisStore } from "sluice/redis";
 
 const url = process.env["REDIS_URL"];
+const redis = url === undefined ? null : new Redis(url, { commandTimeout: 10_000, maxRetriesPerRequest: 1 });
+redis?.on("error", (error) => console.error(error.message));
 
 /** One store for all limits: one client, one prefix, one circuit breaker. Without a Redis each process counts alone. */
-const store: Store = url === undefined ? new MemoryStore() : new RedisStore(new Redis(url), { prefix: "shop" });
+const store: Store = redis === null ? new MemoryStore() : new RedisStore(redis, { prefix: "shop" });
 
 /** Tiers of one limit have one name, so a caller who changes the plan keeps what was spent. */
 export const tiers = {

@@ -15,7 +15,7 @@ export async function tellOutage(tell: (line: string) => void, program = "redis-
   const port = await freePort();
   const server = await startRedis(program, port);
   // Without a listener ioredis prints every failed attempt to connect.
-  const client = new Redis(port, "127.0.0.1").on("error", () => undefined);
+  const client = new Redis(port, "127.0.0.1", { commandTimeout: 10_000, maxRetriesPerRequest: 1 }).on("error", () => undefined);
   try {
     const limiter = createLimiter({
       policy: { name: "api", capacity: 10, refill: perSecond(1) },

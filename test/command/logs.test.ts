@@ -126,7 +126,7 @@ describe("a log without an answer", () => {
 
   test("no line with a caller", async () => {
     const { code, out } = await simulated('203.0.113.7 - - [05/Mar/2026:20:33:53 +0000] "GET / HTTP/1.1" 200 648', "--key", "user");
-    expect([code, out]).toEqual([2, expect.stringContaining("1 request, none with a caller there")]);
+    expect([code, out]).toEqual([2, "sluice: Expected --key to be a field with a caller, got user: 1 request, none with a caller there, where it is empty. The lines have: address\n"]);
   });
 
   test("lines that cannot be read are blamed, and not the key", async () => {

@@ -444,6 +444,16 @@ describe("--recommend", () => {
     });
   });
 
+  test("the callers with the most requests: how many stand apart", async () => {
+    const sent = [3, 40, 1, 1_000, 36, 2, 1_000];
+    const rows = sent.flatMap((count, i) => Array.from({ length: count }, (_, at) => ({ ts: 1_790_000_000_000 + 50 * at, k: `c${i}` }))).toSorted((a, b) => a.ts - b.ts);
+    const said = (await run(["simulate", "-", "--key", "k", "--recommend", "30%"], json(rows))).out;
+    expect(said).toMatch(/^The callers with the most requests: c3 1,000, c6 1,000, c1 40, c4 36, c0 3\.$/m);
+    const { recommend } = await findings(["--key", "k", "--recommend", "30%"], json(rows));
+    expect(recommend?.busiest.slice(0, 2)).toEqual([{ key: "c3", requests: 1_000 }, { key: "c6", requests: 1_000 }]);
+    expect((await run(["simulate", "-", "--key", "k", "--recommend", "30%"], json(rows.filter(({ k }) => k === "c1")))).out).not.toContain("the most requests");
+  });
+
   test("a table and a plain sentence", async () => {
     const { out } = await run(["simulate", "-", "--key", "address", "--recommend", "10%"], combined(Array.from({ length: 60 }, (_, i) => [i, i % 3 === 0 ? "a" : "b"] as const)));
     expect(out).toMatch(/rate {2,}for requests {2}callers refused {2}for callers {2}callers refused\n/);

@@ -1,5 +1,5 @@
 // Numbers of examples/live-limits that change in two running processes, over Redis and over Postgres.
-import type { ChildProcess } from "node:child_process";
+import { execFile, type ChildProcess } from "node:child_process";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { Redis } from "ioredis";
 import pg from "pg";
@@ -10,6 +10,7 @@ import { keepReading, type Follower } from "../../examples/live-limits/keep-read
 import { LiveLimits, ownName, type Numbers } from "../../examples/live-limits/live-limits.js";
 import { followPostgres } from "../../examples/live-limits/over-postgres.js";
 import { followRedis } from "../../examples/live-limits/over-redis.js";
+import { bundled } from "../helpers/bundled.js";
 import { freePort } from "../helpers/free-port.js";
 import { startRedis } from "../helpers/own-redis.js";
 import { messageFrom, startProcess } from "../helpers/processes.js";
@@ -272,5 +273,31 @@ describeWith("redis-server", "without Redis", () => {
     for (const each of [redis, second]) each.disconnect();
     await server.stop();
     complained.mockRestore();
+  });
+});
+
+describeWith("redis", "the page's script", () => {
+  const run = async (url: string) => {
+    const file = await bundled("examples/live-limits/raise.ts");
+    return new Promise<{ code: unknown; err: string }>((resolve) => {
+      execFile(process.execPath, [file], { env: { ...process.env, REDIS_URL: url }, timeout: 30_000 }, (error, _, err) => resolve({ code: error?.code ?? 0, err }));
+    });
+  };
+
+  test("raises the limit, and ends", async () => {
+    const url = new URL("/8", redisUrl()).href;
+    const redis = new Redis(url);
+    expect(await run(url)).toEqual({ code: 0, err: "" });
+    const stored = await redis.hget("live-limits", ownName("interactive", ["user", 42]));
+    await redis.hdel("live-limits", ownName("interactive", ["user", 42]));
+    redis.disconnect();
+    expect(JSON.parse(stored as string)).toEqual({ capacity: 100, tokens: 20, everyMs: 1_000 });
+  });
+
+  test("without Redis it fails, and ends", async () => {
+    const { code, err } = await run(`redis://127.0.0.1:${await freePort()}`);
+    expect(code).toBe(1);
+    expect(err).toContain("MaxRetriesPerRequestError");
+    expect(err).not.toContain("Unhandled error event");
   });
 });

@@ -8,6 +8,7 @@ const COMMON_FIELDS = ["address", "user", "time", "method", "path", "status", "b
 /** A field that is a group of the expression, by its number. The others are parts of the request. */
 const GROUPS = { address: 1, user: 2, time: 3, status: 5, bytes: 6, referer: 7, agent: 8 };
 const REQUEST = 4;
+const CALLERS = ["address", "user"] as const;
 // A caller writes the texts in quotes, so each letter must have only one way to match: the time stays linear.
 const QUOTED = String.raw`"([^"\\]*(?:\\[^][^"\\]*)*)"`;
 const ADDRESSES = String.raw`[^\s,]+(?:, ?[^\s,]+)*`;
@@ -22,9 +23,13 @@ const LINE = new RegExp(
 /** Whether a line is in the common or the combined format. */
 export const isCommon = (line: string): boolean => LINE.test(line);
 
-/** Reads the common and the combined log format. Throws a {@link Misuse} for a field that they do not have. */
-export function commonReader({ key, costs }: LogFields): ReadEntry {
-  const keyOf = commonField(addressFieldOf(key)?.field ?? key, "--key");
+/**
+ * Reads the common and the combined log format. Throws a {@link Misuse} for a field that they do not have. `names`
+ * collects the fields that name a caller in lines where `key` does not.
+ */
+export function commonReader({ key, costs }: LogFields, names: Set<string>): ReadEntry {
+  const address = addressFieldOf(key);
+  const keyOf = commonField(address?.field ?? key, "--key");
   const costFields = costs.map(costField).map((cost) => ({ ...cost, valueOf: commonField(cost.field, "--cost") }));
   let [lastTime, lastAt] = ["", NaN];
   return (line) => {
@@ -35,7 +40,12 @@ export function commonReader({ key, costs }: LogFields): ReadEntry {
     if (time !== lastTime) [lastTime, lastAt] = [time, instantOf(time)];
     const caller = keyOf(found);
     // A minus sign stands for no user.
-    return entryOf(lastAt, "", caller === "-" ? "" : caller, costFields, ({ valueOf }) => numberOfText(valueOf(found)));
+    const isNone = caller === "-";
+    if (isNone && address === null) {
+      names.add(key);
+      for (const name of CALLERS) if (found[GROUPS[name]] !== "-") names.add(name);
+    }
+    return entryOf(lastAt, "", isNone ? "" : caller, costFields, ({ valueOf }) => numberOfText(valueOf(found)));
   };
 }
 

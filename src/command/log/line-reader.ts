@@ -114,7 +114,7 @@ export class LineReader {
 
   #commonReader(): ReadEntry {
     try {
-      return commonReader(this.#fields);
+      return commonReader(this.#fields, this.#seen.names);
     } catch (error) {
       this.#seen.misuse = error as Misuse;
       return (line) => {

@@ -71,10 +71,16 @@ function limiterIn(exports: ModuleExports, { file, name, tier, key, inMemory }: 
     const one = choose(policies, tier, file);
     return { limiter: found, tier: one.policy, ownPath: isOwn(one) ? one.path : undefined, otherTiers: [] };
   }
-  const others = policies.filter(({ policy }) => policy.name === found.policy.name && policy !== found.policy);
-  const [own, ...more] = others.filter(isOwn);
+  const ofName = policies.filter(({ policy }) => policy.name === found.policy.name && policy !== found.policy);
+  const [own, ...more] = ofName.filter(isOwn);
   if (own !== undefined && more.length === 0) return { limiter: found, tier: own.policy, ownPath: own.path, otherTiers: [] };
+  const others = ofName.filter((each) => isOwn(each) || !isOfOneCaller(each));
   return { limiter: found, tier: undefined, ownPath: undefined, otherTiers: others.map(({ path }) => path) };
+}
+
+/** Whether a policy is that of one caller: its name is a key as JSON. */
+function isOfOneCaller({ path }: ModulePolicy): boolean {
+  return /^[^.]+\.(?:\[.*\]|".*")$/s.test(path);
 }
 
 /** The name of a caller among the policies of single callers: the key as JSON, in which 42 and "42" are one. */

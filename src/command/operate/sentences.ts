@@ -17,7 +17,7 @@ export function leftText({ key, name, notes }: Order, found: FoundLimiter, decis
   return `${who}:${rows}\n${nextText(decision)}\n${tierText(name, found)}${read}`;
 }
 
-/** A caller of another tier, or with numbers of its own, has others than the limiter. */
+/** A caller of another tier has other numbers than the limiter. */
 function tierText(name: string, { ownPath, otherTiers }: FoundLimiter): string {
   if (ownPath !== undefined) return `This is by the caller's own numbers, ${printable(ownPath)}.\n`;
   const others = printable(namesToType(otherTiers, "--policy ").join(" or "));

@@ -68,9 +68,9 @@ function marksTable({ marks }: ChartScene): string {
 }
 
 function adviceOf({ log, advice }: Findings): string {
-  const { share, rows } = advice as NonNullable<Findings["advice"]>;
-  const [head = [], ...cells] = rowsOfAdvice(rows);
-  const { intro, after } = sentencesOfAdvice(log, share, rows);
+  const given = advice as NonNullable<Findings["advice"]>;
+  const [head = [], ...cells] = rowsOfAdvice(given.rows);
+  const { intro, after } = sentencesOfAdvice(log, given);
   const body = cells.map(
     ([rate = "", ...numbers]) => `<tr><th scope="row">${rate}</th>${numbers.map((each) => `<td>${each}</td>`).join("")}</tr>`,
   );

@@ -3,6 +3,7 @@ import { bars, callerLabel, counted, duration, grouped, percent, limitsText, pri
 import type { LogSummary } from "./read-log.js";
 import { leastShare, wholeShare, type Effect, type Recommendation } from "./recommend.js";
 import type { ReplayResult } from "./replay.js";
+import type { BusyCaller } from "./request-list.js";
 import { linesOfUnreadable } from "./unreadable.js";
 
 /** What a command has to say: of the log, of each policy, and of other numbers. */
@@ -11,8 +12,14 @@ export interface Findings {
   readonly replays: readonly ReplayResult[];
   /** The limits in flight of the policies, such as `reports: parallel`. They are not replayed. */
   readonly leftOut: readonly string[];
-  /** With `--recommend`: the share that was asked for, and a row for each rate. */
-  readonly advice: { readonly share: number; readonly rows: readonly Recommendation[] } | null;
+  readonly advice: Advice | null;
+}
+
+/** With `--recommend`: the share that was asked for, a row for each rate, and the callers with the most requests. */
+export interface Advice {
+  readonly share: number;
+  readonly rows: readonly Recommendation[];
+  readonly busiest: readonly BusyCaller[];
 }
 
 /** The findings as text for a terminal. */
@@ -22,7 +29,7 @@ export function reportText(findings: Findings): string {
   const parts = [
     linesOfLog(findings).join("\n"),
     ...replays.map(textOfReplay),
-    advice === null ? "" : textOfAdvice(log, advice.share, advice.rows),
+    advice === null ? "" : textOfAdvice(log, advice),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
@@ -100,8 +107,7 @@ function sentence(
 /** What comes before and after the table of other numbers. */
 export function sentencesOfAdvice(
   { requests, callers }: LogSummary,
-  share: number,
-  rows: readonly Recommendation[],
+  { share, rows, busiest }: Advice,
 ): { readonly intro: string; readonly after: readonly string[] } {
   const asked = `${Number((100 * share).toPrecision(12))} %`;
   const intro = `The smallest capacity that refuses at most ${asked} of the requests, or of the callers:`;
@@ -111,6 +117,8 @@ export function sentencesOfAdvice(
     const numbers = `${grouped(pick.effect.capacity)}, ${rateText(pick.refill)}`;
     after.push(`For example, ${sentence(numbers, pick.effect, requests, callers)}`);
   }
+  const most = busiest.map(({ key, requests: sent }) => `${callerLabel(key)} ${grouped(sent)}`);
+  if (callers > 1) after.push(`The callers with the most requests: ${most.join(", ")}.`);
   if (share > 0 && callers > 1 && wholeShare(share, callers) === 0) {
     after.push(
       `${asked} of ${grouped(callers)} callers is less than one caller, so the capacities for callers fit everyone, ` +
@@ -130,9 +138,9 @@ export function rowsOfAdvice(rows: readonly Recommendation[]): string[][] {
   return [["rate", "for requests", "callers refused", "for callers", "callers refused"], ...cells];
 }
 
-function textOfAdvice(log: LogSummary, share: number, rows: readonly Recommendation[]): string {
-  const { intro, after } = sentencesOfAdvice(log, share, rows);
-  return [intro, table(rowsOfAdvice(rows)), ...after].join("\n");
+function textOfAdvice(log: LogSummary, advice: Advice): string {
+  const { intro, after } = sentencesOfAdvice(log, advice);
+  return [intro, table(rowsOfAdvice(advice.rows)), ...after].join("\n");
 }
 
 /** The row whose bucket fills in the time that is nearest to 10 s: a burst of people, and no store of requests. */

@@ -1,5 +1,11 @@
 import type { LogEntry } from "../log/entry.js";
 
+/** A caller, and how many requests it sent. */
+export interface BusyCaller {
+  readonly key: string;
+  readonly requests: number;
+}
+
 /** The requests of a log in 12 bytes each, and 8 for each cost, in their order. Callers are numbered from 0. */
 export class RequestList {
   length = 0;
@@ -15,6 +21,14 @@ export class RequestList {
 
   get callers(): number {
     return this.#numbers.size;
+  }
+
+  /** The callers with the most requests, of which at most so many. */
+  busiest(most: number): readonly BusyCaller[] {
+    const counts = new Float64Array(this.callers);
+    for (let i = 0; i < this.length; i++) counts[this.#caller[i] as number] = (counts[this.#caller[i] as number] as number) + 1;
+    const all = [...this.#numbers].map(([key, number]) => ({ key, requests: counts[number] as number }));
+    return all.sort((a, b) => b.requests - a.requests).slice(0, most);
   }
 
   /** The requests of one caller. */

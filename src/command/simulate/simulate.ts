@@ -91,7 +91,7 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
   };
   const log = await readWithBar(source, replays, traffic, io);
   const isAdvised = traffic !== null && share !== null && log.requests > 0;
-  const advice = !isAdvised ? null : { share, rows: recommend(traffic, share, fields.forAll) };
+  const advice = !isAdvised ? null : { share, rows: recommend(traffic, share, fields.forAll), busiest: traffic.busiest(5) };
   const findings = { log, replays: replays.map((replay) => replay.result()), leftOut, advice };
   if (values.html !== undefined && traffic !== null) await writePage(values.html, reportHtml(findings, traffic, fields));
   io.stdout.write(values.json === true ? reportJson(findings) : reportText(findings));
