@@ -70,7 +70,9 @@ export interface RedisStoreOptions extends GuardOptions {
  * other client by one function: see {@link RedisSend}. You connect the client, configure its retries and close it. Each
  * pair of policy and key is one Redis key, which expires after its buckets are full.
  * @example
- * const store = new RedisStore(new Redis("redis://127.0.0.1:6379"));
+ * const redis = new Redis("redis://127.0.0.1:6379", { commandTimeout: 10_000, maxRetriesPerRequest: 1 });
+ * redis.on("error", (error) => console.error(error.message));
+ * const store = new RedisStore(redis);
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store });
  * const decision = await limiter.consume(["user", "42"]);
  */
