@@ -209,20 +209,39 @@ function compilers() {
     ["typescript-5.4", "node"], ["typescript-5.4", "node16"],
     ["typescript-5.4", "bundler"], ["typescript-6", "node10"], ["typescript-6", "nodenext"], ["typescript-6", "bundler"],
   ];
-  return cases.map(([name, moduleResolution]) => ({
-    name,
-    how: `\`moduleResolution: ${moduleResolution}\``,
-    run() {
-      write("main.ts", code);
-      const module = /^node(16|next)/.test(moduleResolution) ? moduleResolution : "es2022";
-      const compilerOptions = {
-        target: "es2022", lib: ["es2022", "dom"], strict: true, noEmit: true, skipLibCheck: true, types: [], module, moduleResolution,
-        ...(moduleResolution === "node10" && { ignoreDeprecations: "6.0" }),
-      };
-      write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["main.ts"] }));
-      node(join(MODULES, name, "bin/tsc"), "-p", ".");
-    },
-  }));
+  return [...cases.map(compile), typeTests()];
+
+  function compile([name, moduleResolution]) {
+    return {
+      name,
+      how: `\`moduleResolution: ${moduleResolution}\``,
+      run() {
+        write("main.ts", code);
+        const module = /^node(16|next)/.test(moduleResolution) ? moduleResolution : "es2022";
+        const compilerOptions = {
+          target: "es2022", lib: ["es2022", "dom"], strict: true, noEmit: true, skipLibCheck: true, types: [], module, moduleResolution,
+          ...(moduleResolution === "node10" && { ignoreDeprecations: "6.0" }),
+        };
+        write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["main.ts"] }));
+        node(join(MODULES, name, "bin/tsc"), "-p", ".");
+      },
+    };
+  }
+
+  /** Those of test/types, which `npm run test:types` compiles with the newest TypeScript. */
+  function typeTests() {
+    const name = "typescript-5.4";
+    return {
+      name,
+      how: "the tests of types",
+      run() {
+        const declared = (specifier) => `./node_modules/sluice/dist/${specifier.slice(7) || "index"}.d.ts`;
+        const paths = Object.fromEntries(specifiers.map((specifier) => [specifier, [declared(specifier)]]));
+        write("tsconfig.json", JSON.stringify({ extends: "../../tsconfig.json", compilerOptions: { paths }, include: ["../../test/types"], exclude: [] }));
+        node(join(MODULES, name, "bin/tsc"), "-p", ".");
+      },
+    };
+  }
 }
 
 function writePage() {
