@@ -29,4 +29,5 @@ test.each(rows)("L21 · a handler that works longer than staleAfterMs keeps its 
   work.endAll();
   expect(await status).toBe(200);
   await vi.waitFor(() => expect(left(store, policy)).toBe(1));
+  await vi.advanceTimersByTimeAsync(staleAfterMs); // the last beat
 });

@@ -1,0 +1,68 @@
+// The life of a request that holds tokens in flight, as the gate tells it, and which decisions are renewed at all.
+import { definePolicy, MemoryStore, whenDone } from "sluice";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { consumeRecords } from "../../src/core/records.js";
+import { RequestHold } from "../../src/limits/hold.js";
+import { keepRenewing, stopRenewing } from "../../src/limits/renewals.js";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+const STALE_MS = 1_000;
+/** 6 s after the client left, if the handler lives so long. */
+const LONG_MS = 10 * STALE_MS;
+
+test("a hold is wanted until its client has left for long, and not while a body waits for its reader", async () => {
+  const hold = new RequestHold();
+  const wanted = (): boolean => hold.isWanted(STALE_MS);
+  hold.unread = () => undefined;
+  expect(wanted()).toBe(false);
+  hold.unread = null;
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect([wanted(), hold.handlerDone(true)]).toEqual([true, undefined]);
+  let end = (): void => undefined;
+  hold.until(new Promise<void>((resolve) => (end = resolve)));
+  const done = hold.handlerDone(false);
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(wanted()).toBe(true); // the client is still there
+  void hold.handlerDone(true);
+  expect(wanted()).toBe(true);
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(wanted()).toBe(false);
+  end();
+  await done;
+});
+
+test("a hold that lapsed waits for no handler, and closes the body that nobody reads", async () => {
+  const hold = new RequestHold();
+  hold.lapsed();
+  hold.until(Promise.reject(new Error("of the handler")));
+  expect(hold.handlerDone(true)).toBeUndefined();
+  const other = new RequestHold();
+  const closed = vi.fn();
+  other.unread = closed;
+  other.until(new Promise(() => undefined));
+  const done = other.handlerDone(true);
+  other.lapsed();
+  await done;
+  expect(closed).toHaveBeenCalledTimes(1);
+});
+
+const inFlight = definePolicy({ capacity: 1, returns: whenDone({ staleAfterMs: STALE_MS }) });
+const rate = definePolicy({ capacity: 1, refill: { tokens: 1, everyMs: 1_000 } });
+const store = new MemoryStore();
+test.each([
+  ["an allowed decision", inFlight, {}, store, undefined, 1],
+  ["a refused one", inFlight, { allowed: false }, store, undefined, 0],
+  ["one of a shadow", inFlight, { shadow: true }, store, undefined, 0],
+  ["one of a rate", rate, {}, store, undefined, 0],
+  ["one of a store that renews nothing", inFlight, {}, {}, undefined, 0],
+  ["one of such a store with a life to watch", inFlight, {}, {}, new RequestHold(), 1],
+] as const)("%s is renewed, or not", async (_, policy, more, of, life, timers) => {
+  const decision = { ...consumeRecords(new Map(), policy, 1, 0).decision, ...more };
+  keepRenewing({ store: of, guarded: null, policy, key: "ann", decision, life } as never);
+  expect(vi.getTimerCount()).toBe(timers);
+  void stopRenewing(decision as never);
+  await vi.advanceTimersByTimeAsync(STALE_MS);
+  expect(vi.getTimerCount()).toBe(0);
+});
