@@ -10,6 +10,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { load, mustStay, usedUs, type Running } from "./loaded.js";
 import { inRounds } from "./measure.js";
 import { added, likelyRatio, median, percentile, textOf } from "./ratios.js";
 import { canPin, finish, pinned, quick, show } from "./results.js";
@@ -38,17 +39,6 @@ const FRAMEWORKS: Readonly<Record<string, string>> = {
   node: "rate-limiter-flexible", express: "express-rate-limit", fastify: "@fastify/rate-limit", hono: "hono-rate-limiter",
 };
 
-interface Running {
-  readonly name: string;
-  readonly port: number;
-  readonly child: ChildProcess;
-}
-
-interface Loaded {
-  readonly ms: number;
-  readonly statuses: Readonly<Record<string, number>>;
-}
-
 const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
 const loader = forkPinned(1, "http-loader.mjs", []);
 
@@ -67,7 +57,7 @@ async function measure(framework: string): Promise<void> {
     const servers: Running[] = [];
     try {
       for (const name of Object.keys(SIDES)) servers.push(await start(framework, name));
-      for (const { name, port } of servers) await load(port, WARM_UP, name);
+      for (const { name, port } of servers) await loadSide(port, WARM_UP, name);
       const found = await inRounds(`${framework}, start ${generation} of ${STARTS}`, servers, ROUNDS, sample);
       for (const [name, samples] of found) us.get(name)?.push(percentile(samples, 0.1));
     } finally {
@@ -89,24 +79,16 @@ async function measure(framework: string): Promise<void> {
 
 async function sample({ name, port, child }: Running): Promise<number> {
   const before = await usedUs(child);
-  await load(port, REQUESTS, name);
+  await loadSide(port, REQUESTS, name);
   return ((await usedUs(child)) - before) / REQUESTS;
 }
 
-async function load(port: number, requests: number, name: string): Promise<Loaded> {
-  loader.send([port, CONNECTIONS, requests, KEYS]);
-  const [loaded] = (await once(loader, "message")) as [Loaded];
+async function loadSide(port: number, requests: number, name: string): Promise<void> {
+  const { statuses } = await load(loader, [port, CONNECTIONS, requests, KEYS]);
   const wanted = name.endsWith("429") ? "429" : "200";
   // A refusing server allows the first request of each caller.
-  const others = requests - (loaded.statuses[wanted] ?? 0);
-  if (others > 0 && !(wanted === "429" && others === KEYS)) throw new Error(`Expected ${requests} answers of ${wanted}, got ${JSON.stringify(loaded.statuses)}`);
-  return loaded;
-}
-
-async function usedUs(child: ChildProcess): Promise<number> {
-  child.send("used");
-  const [{ user, system }] = (await once(child, "message")) as [NodeJS.CpuUsage];
-  return user + system;
+  const others = requests - (statuses[wanted] ?? 0);
+  if (others > 0 && !(wanted === "429" && others === KEYS)) throw new Error(`Expected ${requests} answers of ${wanted}, got ${JSON.stringify(statuses)}`);
 }
 
 async function start(framework: string, name: string): Promise<Running> {
@@ -119,8 +101,6 @@ async function start(framework: string, name: string): Promise<Running> {
 function forkPinned(core: number, file: string, args: readonly string[]): ChildProcess {
   const [command, ...rest] = pinned(core, [process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...args]);
   const child = spawn(command, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"], env: { ...process.env, NODE_ENV: "production" } });
-  child.on("exit", (code) => {
-    if (code !== 0) throw new Error(`${file} ${args.join(" ")} ended with ${code}`);
-  });
+  mustStay(child, `${file} ${args.join(" ")}`);
   return child;
 }

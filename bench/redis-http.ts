@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { load, mustStay, usedUs, type Loaded, type Running } from "./loaded.js";
 import { inRounds, printSamples, type Sample } from "./measure.js";
 import { besideControl, compare, median } from "./ratios.js";
 import type { ServerWork } from "./redis-server.js";
@@ -17,18 +18,6 @@ const TURNS = 10;
 const WARM_UP = 10_000;
 const REQUESTS: Readonly<Record<4 | 64, number>> = { 4: 1_000, 64: 3_000 };
 
-interface Running {
-  readonly name: string;
-  readonly port: number;
-  readonly child: ChildProcess;
-}
-
-interface Loaded {
-  readonly ms: number;
-  readonly p99Ms: number;
-  readonly statuses: Readonly<Record<string, number>>;
-}
-
 /**
  * The same decisions behind a Node HTTP server. Requests arrive in packets there, which shows whether batches form. A
  * loop of callers cannot show it. Each side is a server in a process of its own, because sides of one process share its
@@ -43,7 +32,7 @@ export async function throughHttp(over: string, client: ClientName, ports: reado
     const servers: Running[] = [];
     try {
       for (const name of SIDES) servers.push(await begin(client, ports, name));
-      for (const { port } of servers) await load(loader, port, 64, WARM_UP);
+      for (const { port } of servers) await loadSide(loader, port, 64, WARM_UP);
       for (const connections of [4, 64] as const) {
         const title = `${over} behind HTTP, ${connections} connections, start ${start} of ${STARTS}`;
         const results = await inRounds(title, servers, TURNS, async (server) => {
@@ -75,9 +64,7 @@ async function begin(client: ClientName, ports: readonly number[], name: string)
   const child = fork(pathOf("./redis-http-server.ts"), [client, JSON.stringify(ports), name], {
     env: { ...process.env, NODE_ENV: "production" },
   });
-  child.on("exit", (code) => {
-    if (code !== 0) throw new Error(`The server of "${name}" ended with ${code}`);
-  });
+  mustStay(child, `The server of "${name}"`);
   const [port] = (await once(child, "message")) as [number];
   return { name, port, child };
 }
@@ -85,20 +72,13 @@ async function begin(client: ClientName, ports: readonly number[], name: string)
 async function measure({ port, child }: Running, loader: ChildProcess, connections: 4 | 64, redis: ServerWork): Promise<Sample> {
   const requests = REQUESTS[connections];
   const [serverBefore, before] = [await redis.cpu(), await usedUs(child)];
-  const { ms, p99Ms } = await load(loader, port, connections, requests);
+  const { ms, p99Ms } = await loadSide(loader, port, connections, requests);
   const [clientUs, used] = [(await usedUs(child)) - before, (await redis.cpu()) - serverBefore];
   return { perSecond: (requests / ms) * 1_000, p99Ms, clientUs: clientUs / requests, serverUs: used / requests };
 }
 
-async function load(loader: ChildProcess, port: number, connections: number, requests: number): Promise<Loaded> {
-  loader.send([port, connections, requests, KEYS]);
-  const [loaded] = (await once(loader, "message")) as [Loaded];
+async function loadSide(loader: ChildProcess, port: number, connections: number, requests: number): Promise<Loaded> {
+  const loaded = await load(loader, [port, connections, requests, KEYS]);
   if (loaded.statuses["200"] !== requests) throw new Error(`Expected ${requests} answers of 200, got ${JSON.stringify(loaded.statuses)}`);
   return loaded;
-}
-
-async function usedUs(child: ChildProcess): Promise<number> {
-  child.send("used");
-  const [{ user, system }] = (await once(child, "message")) as [NodeJS.CpuUsage];
-  return user + system;
 }
