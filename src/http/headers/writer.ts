@@ -181,10 +181,7 @@ function perPolicy<T>(make: (policy: Policy) => T): (policy: Policy) => T {
 
 /** `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, as in the drafts up to 06. */
 export const triple = headerFamily([
-  {
-    name: "RateLimit-Limit",
-    under: ({ limits: [{ capacity }, another] }) => (another ? ({ shown }) => String(shown.capacity) : String(capacity)),
-  },
+  { name: "RateLimit-Limit", under: () => ({ shown }) => String(shown.capacity) },
   { name: "RateLimit-Remaining", under: () => ({ shown }) => String(shown.remaining) },
   { name: "RateLimit-Reset", under: () => ({ resetSeconds }) => String(resetSeconds) },
 ]);
