@@ -85,6 +85,17 @@ test("33 · a header field that was sent several times is one text, and none at 
   expect(open({ unidentified: "refuse" }).ask({ user: ["device", []] }).status).toBe(401);
 });
 
+test("33 · a list that its owner changes later names the caller of its own request, and is not changed", async () => {
+  const [key, told]: [unknown[], unknown[]] = [["user", ["ann", "home"]], []];
+  const cost = async (): Promise<number> => {
+    key[0] = "admin";
+    return 1;
+  };
+  await openLater({ key: () => key as unknown as MaybeKey, cost, onDecision: (_decision, _ask, caller) => void told.push(caller) }).ask();
+  expect(told).toEqual([["user", "ann,home"]]);
+  expect(key).toEqual(["admin", ["ann", "home"]]);
+});
+
 test("33 · a key that is wrong rather than missing fails the request", () => {
   const gate = open();
   for (const user of [Number.NaN, 1.5, {}, true, ["a", Number.NaN], ["a", {}]]) {
