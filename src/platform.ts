@@ -50,8 +50,10 @@ export function builtin<T>(id: string): T | undefined {
  */
 export function processWide<T>(name: string, make: () => T): T {
   const values = globalThis as unknown as Record<symbol, T>;
-  return (values[Symbol.for(`sluice.1.${name}`)] ??= make());
+  return (values[(symbols[name] ??= Symbol.for(`sluice.1.${name}`))] ??= make());
 }
+
+const symbols: Record<string, symbol> = {};
 
 /**
  * The part of an `AbortSignal` that a wait needs. Platforms declare the full type in different libraries, some in none.
