@@ -11,15 +11,16 @@ const AT_END = new RegExp(`(?:^|[^\\p{L}\\p{N}])(${NO_VALUES})$`, "u");
 const IN_FRONT = new RegExp(`(?:^|[\\s:;,|/\\\\#=&~])(${NO_VALUES})(?=[\\s:;,|/\\\\#=&~])`);
 const OBJECT = /\[object \w+\]/;
 
-const keysSeen = new WeakMap<Policy, number>();
+const keysSeen = new WeakMap<Policy, { count: number }>();
 
 /**
  * Warns of a key with a text that stands for a missing value, such as "user:undefined": all callers without a value
  * would share one bucket. Looks at the first 1,000 keys of a limiter, and then at 250 of every 16,000.
  */
 export function checkKeyText(key: Key, policy: Policy): void {
-  const before = keysSeen.get(policy) ?? 0;
-  keysSeen.set(policy, before + 1);
+  const seen = keysSeen.get(policy) ?? { count: 0 };
+  if (seen.count === 0) keysSeen.set(policy, seen);
+  const before = seen.count++;
   if ((before >= FIRST_CHECKED && !isCheckedTurn(before)) || isQuiet("SLUICE_KEY_HAS_NO_VALUE")) return;
   for (const part of typeof key === "string" ? [key] : key) {
     const word = typeof part === "string" ? wordIn(part) : undefined;

@@ -42,10 +42,11 @@ export function watchHeld(store: object, policy: Policy, decided: Decision | Pro
 }
 
 function lookAtHeld(store: object, policy: Policy, decision: Decision): void {
-  // A local decision has another clock.
-  if (decision.degraded || isSilent()) return;
+  const known = watchesByStore.get(store);
+  // A local decision has another clock. Asking whether the warning was given takes longer than the rest.
+  if (decision.degraded || (known === undefined && isSilent())) return;
   const { kind, returns } = policy.inFlight as NonNullable<Policy["inFlight"]>;
-  const byName = watchesByStore.get(store) ?? new Map<string, HeldWatch[]>();
+  const byName = known ?? new Map<string, HeldWatch[]>();
   const watches = byName.get(policy.name) ?? [];
   while (watches[0]?.isHandled) watches.shift();
   const [oldest] = watches;
