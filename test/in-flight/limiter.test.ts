@@ -224,12 +224,21 @@ test("a store that does not keep limits in flight is refused, and a bucket too",
 describe("whenDone", () => {
   test.each([
     [{ staleAfterMs: 999 }, "Expected `staleAfterMs` to be from 1000 to 3600000 ms, got 999"],
+    [{ staleAfterMs: 3_600_001 }, "Expected `staleAfterMs` to be from 1000 to 3600000 ms, got 3600001"],
+    [{ retryAfterMs: 2_147_483_648 }, "Expected `retryAfterMs` to be from 1 to 2147483647 ms, got 2147483648"],
     [{ staleAfterMs: 0.5 }, "Expected `staleAfterMs` to be a positive integer"],
     [{ retryAfterMs: 0 }, "Expected `retryAfterMs` to be a positive integer"],
     [{ staleAfterMs: 5_000, maxWorkMs: 4_999 }, "Expected `maxWorkMs` to be from 5000 to 2147483647 ms, got 4999"],
     [{ atMostMs: 5 }, "Unknown option `atMostMs`"],
   ])("%j: %s", (options, message) => {
     expect(() => whenDone(options as never)).toThrow(message);
+  });
+
+  test("accepts its bounds", () => {
+    for (const options of [
+      { staleAfterMs: 1_000, retryAfterMs: 1, maxWorkMs: 1_000 },
+      { staleAfterMs: 3_600_000, retryAfterMs: 2_147_483_647, maxWorkMs: 2_147_483_647 },
+    ]) expect({ ...whenDone(options) }).toEqual(options);
   });
 
   test("is plain data, and a copy is made again by whenDone(copy)", () => {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { daily, definePolicy, monthly, weekly, type Renewal } from "sluice";
 import { samePolicy } from "../../src/core/policy.js";
 import { datesNear } from "../../src/limits/dated-work.js";
@@ -75,6 +75,35 @@ describe("L20 · the periods of a quota", () => {
     expect(periodAt(month, Date.parse("2024-03-31T12:00+02:00"))).toEqual(["2024-02-29T23:00:00.000Z", "2024-03-31T21:59:59.999Z"]);
     expect(periodAt(month, Date.parse("2024-10-31T12:00+01:00"))).toEqual(["2024-09-30T22:00:00.000Z", "2024-10-31T22:59:59.999Z"]);
   });
+
+  test("L20 · go on while a clock shows the evening before their beginning again", () => {
+    // One minute after midnight this clock was set back to 23:01.
+    const timeZone = "America/St_Johns";
+    const again = Date.parse("2006-10-29T03:00Z");
+    expect(periodAt(daily({ timeZone }), again)).toEqual(["2006-10-29T02:30:00.000Z", "2006-10-30T03:29:59.999Z"]);
+    expect(periodAt(weekly({ day: "sunday", timeZone }), again)).toEqual(["2006-10-29T02:30:00.000Z", "2006-11-05T03:29:59.999Z"]);
+  });
+
+  test.each([
+    ["1970-01-01T00:00:00.000Z", "1970-01-01T23:59:59.999Z"],
+    ["1970-01-01T00:00:00.001Z", "1970-01-01T23:59:59.999Z"],
+    ["1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z"],
+    ["1969-12-31T00:00:00.000Z", "1969-12-31T23:59:59.999Z"],
+    ["+275760-08-03T23:59:59.999Z", "+275760-08-03T23:59:59.999Z"],
+  ])("L20 · the day of %s ends with its last millisecond", (now, last) => {
+    expect(iso(daily().dating.kind.dateOf(Date.parse(now)))).toBe(last);
+  });
+
+  test("L13 · are looked up once, while now is in one of two periods", () => {
+    const asked = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
+    const { dateOf } = daily({ timeZone: "Europe/Berlin" }).dating.kind;
+    const [first, next, end] = ["2026-03-09T23:00Z", "2026-03-10T23:00Z", "2026-03-11T23:00Z"].map(Date.parse) as [number, number, number];
+    expect([dateOf(first + 5), dateOf(next + 5)]).toEqual([next - 1, end - 1]);
+    const count = asked.mock.calls.length;
+    for (const now of [next, end - 1, next + 7, first, next - 1, first + 7, next - 1, next, first, end - 1]) dateOf(now);
+    expect([count > 0, asked.mock.calls.length - count]).toEqual([true, 0]);
+    asked.mockRestore();
+  });
 });
 
 describe("daily, weekly and monthly", () => {
@@ -97,14 +126,22 @@ describe("daily, weekly and monthly", () => {
   test.each<[() => unknown, string]>([
     [() => daily({ at: "6:00" }), 'RangeError: Expected `at` to be a time from "00:00" to "23:59", got "6:00"'],
     [() => daily({ at: "24:00" }), 'RangeError: Expected `at` to be a time from "00:00" to "23:59", got "24:00"'],
+    [() => daily({ at: "at 06:00" }), 'RangeError: Expected `at` to be a time from "00:00" to "23:59", got "at 06:00"'],
+    [() => daily({ at: "06:00:30" }), 'RangeError: Expected `at` to be a time from "00:00" to "23:59", got "06:00:30"'],
+    [() => daily({ at: ["06:00"] as never }), 'RangeError: Expected `at` to be a time from "00:00" to "23:59", got an array of 1'],
+    [() => daily({ timeZone: ["UTC"] as never }), 'RangeError: Expected `timeZone` to be a time zone such as "Europe/Berlin", got an array of 1'],
     [() => daily({ timeZone: "Berlin" }), 'RangeError: Expected `timeZone` to be a time zone such as "Europe/Berlin", got "Berlin"'],
     [() => daily({ timeZone: 5 as never }), 'RangeError: Expected `timeZone` to be a time zone such as "Europe/Berlin", got 5'],
     [() => daily({ day: 1 } as never), "TypeError: Unknown option `day`. Known options: `at`, `timeZone`, `every`"],
     [() => weekly({ day: "montag" as never }), 'RangeError: Expected `day` to be a day such as "monday", got "montag"'],
     [() => weekly({ day: 1 as never }), 'RangeError: Expected `day` to be a day such as "monday", got 1'],
     [() => monthly({ day: 32 }), "RangeError: Expected `day` to be a whole number from 1 to 31, got 32"],
+    [() => monthly({ day: 0 }), "RangeError: Expected `day` to be a whole number from 1 to 31, got 0"],
+    [() => monthly({ day: 1.5 }), "RangeError: Expected `day` to be a whole number from 1 to 31, got 1.5"],
+    [() => monthly({ day: "5" as never }), 'RangeError: Expected `day` to be a whole number from 1 to 31, got "5"'],
     [() => monthly(5 as never), "TypeError: Expected `options` to be an object, got 5"],
     [() => monthly({ ...daily() } as never), 'RangeError: Expected `every` to be "month", got "day"'],
+    [() => daily().dating.kind.dateOf(Date.parse("+275760-08-04T00:00Z")), "RangeError: Expected `clock()` to be a date before the year 275760, got 8639996544000000"],
     [() => daily().dating.kind.dateOf(9e15), "RangeError: Expected `clock()` to be a date before the year 275760, got 9000000000000000"],
   ])("L9 · bad input is refused: %#", (make, message) => {
     let error: unknown;

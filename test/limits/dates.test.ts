@@ -25,10 +25,39 @@ describe("L21 · the record of a limit in flight", () => {
   test.each([
     ["an amount is no date", [5, 100, 20, 1], 10, [20, 1]],
     ["only what is too far ahead gets the date of now", [1_699, 1, 3_000, 1], 0, [1_599, 1, 1_699, 1]],
+    ["one millisecond is too far", [1_699, 1, 1_700, 1], 0, [1_599, 1, 1_699, 1]],
+    ["too far for a clock below 0, too", [1_599, 1], -1_000, [599, 1]],
+    ["nothing is left when all dates are over", [5, 100, 20, 1], 21, []],
   ])("L6, L21 · %s", (_, dates, now, kept) => {
     const bucket = { ...fullBucket(limit), dates };
     datedAmounts.charge(bucket, limit, now, 0, undefined);
     expect(bucket.dates).toEqual(kept);
+  });
+
+  test.each([null, undefined])("L21 · a debit or a credit without an instant (%s) leaves it alone", (date) => {
+    const bucket = { ...fullBucket(limit), dates: [1_599, 2] };
+    for (const units of [3, -1]) datedAmounts.charge(bucket, limit, 0, units, date);
+    expect(bucket.dates).toEqual([1_599, 2]);
+  });
+
+  test.each([
+    ["nothing is there at once", [1_599, 2], 0, 0],
+    ["the first date brings enough", [1_599, 2, 1_699, 3], 2, 1_600],
+    ["the next date brings the rest", [1_599, 2, 1_699, 3], 3, 1_700],
+    ["more than there is comes with the last date", [1_599, 2], 3, 1_600],
+    ["of a record without dates nothing comes", [], 3, 0],
+  ])("L21 · waits until its tokens are back: %s", (_, dates, units, ms) => {
+    expect(datedAmounts.msUntil({ ...fullBucket(limit), dates }, limit, 0, units)).toBe(ms);
+  });
+
+  test("L21 · without dates is not kept", () => {
+    const records = new Map([[`~${limit.name}.0`, { ...fullBucket(limit), spent: 1, at: 1_599 }]]);
+    datedAmounts.write(records, limit, fullBucket(limit));
+    expect(records.size).toBe(0);
+  });
+
+  test("L21 · tokens of an unknown instant have no date", () => {
+    expect([undefined, { at: 5 }, 0, { heldAt: 0 }].map((from) => limit.kind.backTo(from))).toEqual([null, null, 1_599, 1_599]);
   });
 });
 

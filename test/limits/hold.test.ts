@@ -1,8 +1,8 @@
 // The life of a request that holds tokens in flight, as the gate tells it, and which decisions are renewed at all.
 import { definePolicy, MemoryStore, whenDone } from "sluice";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { consumeRecords } from "../../src/core/records.js";
-import { RequestHold } from "../../src/limits/hold.js";
+import { keepTaken, RequestHold } from "../../src/limits/hold.js";
 import { keepRenewing, stopRenewing } from "../../src/limits/renewals.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }));
@@ -27,10 +27,13 @@ test("a hold is wanted until its client has left for long, and not while a body 
   expect(wanted()).toBe(true); // the client is still there
   void hold.handlerDone(true);
   expect(wanted()).toBe(true);
-  await vi.advanceTimersByTimeAsync(LONG_MS);
+  await vi.advanceTimersByTimeAsync(2.75 * STALE_MS - 1);
+  expect(wanted()).toBe(true);
+  await vi.advanceTimersByTimeAsync(1);
   expect(wanted()).toBe(false);
   end();
   await done;
+  expect(wanted()).toBe(true); // nothing waits for the handler any more
 });
 
 test("a hold that lapsed waits for no handler, and closes the body that nobody reads", async () => {
@@ -65,4 +68,29 @@ test.each([
   void stopRenewing(decision as never);
   await vi.advanceTimersByTimeAsync(STALE_MS);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+describe("tokens that a fallback took", () => {
+  const local = definePolicy({ name: "local", capacity: 1, returns: whenDone({ staleAfterMs: STALE_MS }) });
+  const policy = definePolicy({ name: "shared", capacity: 2, returns: whenDone({ staleAfterMs: STALE_MS }) });
+  function take(charge: object | null) {
+    const decision = { ...consumeRecords(new Map(), local, 1, 0).decision, degraded: true };
+    const [far, near] = [vi.fn(() => true), vi.fn(() => true)];
+    const guarded = { localChargeOf: () => charge && { store: { renew: near }, ...charge }, inBackground: vi.fn() };
+    const isKept = keepTaken({ store: { renew: far }, guarded, policy, key: "ann", decision } as never);
+    return { isKept, far, near, guarded, stop: () => stopRenewing(decision as never) };
+  }
+
+  test("are renewed in the fallback, past the guard of the store", async () => {
+    const { isKept, far, near, guarded, stop } = take({ policy: local });
+    expect(isKept).toBe(true);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(near.mock.calls).toEqual([[local, "ann", 1, { from: 0, to: 333 }]]);
+    expect([far.mock.calls.length, guarded.inBackground.mock.calls.length, await stop()]).toEqual([0, 0, { at: 0, heldAt: 333 }]);
+    await vi.advanceTimersByTimeAsync(STALE_MS);
+  });
+
+  test("are not renewed if it let the call through without any", () => {
+    expect([take(null).isKept, vi.getTimerCount()]).toEqual([false, 0]);
+  });
 });

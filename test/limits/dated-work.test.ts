@@ -1,0 +1,116 @@
+// What quotas and limits in flight tell a store with a clock of its own: six numbers for each limit, and the dates around now.
+import { daily, definePolicy, monotonicClock, monthly, perSecond, whenDone, type Renewal } from "sluice";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { datedWork, datesNear } from "../../src/limits/dated-work.js";
+import { quotaDating } from "../../src/limits/quota.js";
+
+const at = (text: string): number => Date.parse(`2026-${text}Z`);
+const NOW = at("03-10T12:00");
+beforeEach(() => void vi.useFakeTimers({ now: NOW, toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+const rate = definePolicy({ name: "rate", capacity: 9, refill: perSecond(1) });
+const month = definePolicy({ name: "month", capacity: 9, renews: monthly() });
+/** A rate, a quota, and tokens in flight whose dates are 100 ms apart: those of 0 have the date 1,599. */
+const all = definePolicy({
+  name: "all",
+  limits: [
+    { name: "burst", capacity: 9, refill: perSecond(1) },
+    { name: "month", capacity: 9, renews: monthly() },
+    { name: "held", capacity: 9, returns: whenDone({ staleAfterMs: 1_600 }) },
+  ],
+});
+/** 31 days and the largest step of a clock, three hours. */
+const MONTH_MS = 31 * 86_400_000 + 3 * 3_600_000;
+const march = [MONTH_MS, at("02-01T00:00"), at("03-01T00:00") - 1, at("04-01T00:00") - 1, at("05-01T00:00") - 1];
+const june = [MONTH_MS, at("05-01T00:00"), at("06-01T00:00") - 1, at("07-01T00:00") - 1, at("08-01T00:00") - 1];
+const [noRate, noMove] = [[0, 0, 0, 0, 0, 0], [0, -1_699, 100, 0, 0, 1_600]];
+
+describe("L20, L21 · the numbers of a part", () => {
+  test("say nothing of a give-back where nothing is given back", () => {
+    expect(datedWork.numbersOf([{ policy: all, tokens: 1 }], NOW)).toEqual([...noRate, 0, ...march, ...noMove]);
+  });
+
+  test("name the dates of the tokens that are given back, and those to which tokens in flight move", () => {
+    const from = { at: at("02-10T00:00"), heldAt: 1_000, since: 500 };
+    const part = { policy: all, tokens: [0, 0, 1], from, moved: [0, 0, 2], to: 1_500 };
+    expect(datedWork.numbersOf([part], NOW)).toEqual([500, 0, 1, 0, 0, 0, at("03-01T00:00") - 1, ...march, 2_599, -1_699, 100, 3_099, 2, 1_600]);
+  });
+
+  test("follow one another, part by part", () => {
+    expect(datedWork.numbersOf([{ policy: rate, tokens: 1 }, { policy: month, tokens: 1 }], at("06-15T00:00"))).toEqual([...noRate, 0, ...june]);
+  });
+});
+
+describe("L20 · the tokens of a part and its numbers", () => {
+  const part = { policy: all, tokens: [1, 2, 3] };
+  test.each(["c", "p", "a"])("for a request of the kind %s: by this clock, or by the instant that the caller states", (what) => {
+    expect(datedWork.tokensOf(what, part, "")).toEqual([1, 2, 3, ...noRate, 0, ...march, ...noMove]);
+    expect(datedWork.tokensOf(what, part, String(at("06-15T00:00")))).toEqual([1, 2, 3, ...noRate, 0, ...june, ...noMove]);
+  });
+
+  test.each(["x", "d"])("for a request of the kind %s: a block and a reset have no dates", (what) => {
+    expect(datedWork.tokensOf(what, part, "")).toBe(part.tokens);
+  });
+});
+
+describe("L20 · a server's clock", () => {
+  const fault = (there: string): string =>
+    `Expected the clocks of this process and the store to be within a period, got 2026-03-10T12:00:00.000Z here and ${there} there. Set them; no tokens were taken`;
+  test.each([
+    ["before the last period", at("02-01T00:00") - 1, fault("2026-01-31T23:59:59.999Z")],
+    ["at the beginning of the last period", at("02-01T00:00"), undefined],
+    ["at the same instant", NOW, undefined],
+    ["at the end of the next period", at("05-01T00:00") - 1, undefined],
+    ["after the next period", at("05-01T00:00"), fault("2026-05-01T00:00:00.000Z")],
+    ["at an instant that no date has", 8.64e15, fault("8640000000000000")],
+    ["long before all dates", -9e15, fault("-9000000000000000")],
+  ])("%s", (_, there, expected) => {
+    const parts = [month, rate, all].map((policy) => ({ policy, tokens: 1 }));
+    for (const list of [parts, parts.toReversed(), parts.slice(2)]) expect(datedWork.clockFault(list, there)).toBe(expected);
+    expect(datedWork.clockFault([{ policy: rate, tokens: 1 }], there)).toBeUndefined();
+  });
+});
+
+describe("L20 · the date after so many renewals", () => {
+  const [day] = definePolicy({ capacity: 1, renews: daily() }).limits;
+  const first = at("03-11T00:00") - 1;
+  test.each([[0, 0], [3, 3], [1, 1], [100, 100], [101, 100], [5_000, 100]])("%d: %d days later", (renewals, days) => {
+    expect(datedWork.dateAfter(day, first, renewals)).toBe(first + days * 86_400_000);
+    expect(datedWork.dateAfter(day, first + 86_400_000, renewals)).toBe(first + (days + 1) * 86_400_000);
+  });
+});
+
+/** A quota with periods of 10 ms, and how often its calendar was asked since the last time. */
+function tens() {
+  const dateOf = vi.fn((now: number) => Math.floor(now / 10) * 10 + 9);
+  const dating = quotaDating({ calendar: "tens", fullMs: 10, windowSeconds: 1 }, dateOf);
+  const renews = Object.defineProperty({ every: "day", at: "", timeZone: "" }, "dating", { value: dating }) as Renewal;
+  const asked = (): number => dateOf.mock.calls.splice(0).length;
+  return { limit: definePolicy({ capacity: 1, renews }).limits[0], asked };
+}
+
+describe("L13 · a calendar is asked for each date once", () => {
+  test("by a line that grows and shrinks", () => {
+    const { limit, asked } = tens();
+    const after = (date: number, renewals: number): number[] => [datedWork.dateAfter(limit, date, renewals), asked()];
+    expect([after(9, 3), after(9, 3), after(9, 1), after(9, 5)]).toEqual([[39, 3], [39, 0], [19, 0], [59, 2]]);
+    expect([after(19, 1), after(19, 1)]).toEqual([[29, 1], [29, 0]]);
+  });
+
+  test("by requests in one period, from its first millisecond to its last", () => {
+    const { limit, asked } = tens();
+    expect([datesNear(limit, 25), asked() > 0]).toEqual([[10, 19, 29, 39], true]);
+    expect([datesNear(limit, 20), datesNear(limit, 29), asked()]).toEqual([[10, 19, 29, 39], [10, 19, 29, 39], 0]);
+    expect([datesNear(limit, 30), asked() > 0]).toEqual([[20, 29, 39, 49], true]);
+  });
+});
+
+test("L20 · monotonicClock has no dates, also where a bundler gave it another name", () => {
+  Object.defineProperty(monotonicClock, "name", { value: "a" });
+  try {
+    expect(() => datedWork.checkStore({ kinds: ["quota"], clock: monotonicClock }, month)).toThrow("Expected a clock of dates");
+  } finally {
+    Object.defineProperty(monotonicClock, "name", { value: "monotonicClock" });
+  }
+});
