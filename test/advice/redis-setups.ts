@@ -2,6 +2,7 @@
 // names the cure, and with the cure the store works and nothing is warned of.
 import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createLimiter } from "sluice";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { expect, test } from "vitest";
@@ -149,7 +150,8 @@ export function redisSetupSuite(advised: RedisAdvised): void {
         expect(await limiter.consume("ann")).toMatchObject({ degraded: false });
         await command(one.port, `REPLICAOF 127.0.0.1 ${two.port}`);
         address.move(two.port);
-        await expect.poll(async () => (await limiter.consume("ann")).degraded, { timeout: 10_000 }).toBe(false);
+        // Not `expect.poll`: the runtimes have Vitest's `expect` without it..
+        while ((await limiter.consume("ann")).degraded) await sleep(20);
       });
       connected.close();
       address.stop();
