@@ -73,6 +73,7 @@ describe("an error of another copy of this package", () => {
   const copy = { name: "StoreError", [marked]: true };
   test.each<[what: string, value: unknown, kinds: readonly boolean[]]>([
     ["one of this copy", new StoreError("ERR", "gone"), [true, true, false]],
+    ["one of an application's class", new OwnError("ERR", "gone"), [true, true, true]],
     ["one of another copy", copy, [true, true, false]],
     ["one of another class of another copy", { name: "OtherError", [marked]: true }, [true, false, false]],
     ["one with the name alone", { name: "StoreError" }, [false, false, false]],
