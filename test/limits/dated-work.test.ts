@@ -9,10 +9,11 @@ const NOW = at("03-10T12:00");
 beforeEach(() => void vi.useFakeTimers({ now: NOW, toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-const rate = definePolicy({ name: "rate", capacity: 9, refill: perSecond(1) });
-const month = definePolicy({ name: "month", capacity: 9, renews: monthly() });
+// A calendar remembers periods, so each test has its own.
+const rateOf = () => definePolicy({ name: "rate", capacity: 9, refill: perSecond(1) });
+const monthOf = () => definePolicy({ name: "month", capacity: 9, renews: monthly() });
 /** A rate, a quota, and tokens in flight whose dates are 100 ms apart: those of 0 have the date 1,599. */
-const all = definePolicy({
+const allOf = () => definePolicy({
   name: "all",
   limits: [
     { name: "burst", capacity: 9, refill: perSecond(1) },
@@ -28,28 +29,30 @@ const [noRate, noMove] = [[0, 0, 0, 0, 0, 0], [0, -1_699, 100, 0, 0, 1_600]];
 
 describe("L20, L21 · the numbers of a part", () => {
   test("say nothing of a give-back where nothing is given back", () => {
-    expect(datedWork.numbersOf([{ policy: all, tokens: 1 }], NOW)).toEqual([...noRate, 0, ...march, ...noMove]);
+    expect(datedWork.numbersOf([{ policy: allOf(), tokens: 1 }], NOW)).toEqual([...noRate, 0, ...march, ...noMove]);
   });
 
   test("name the dates of the tokens that are given back, and those to which tokens in flight move", () => {
     const from = { at: at("02-10T00:00"), heldAt: 1_000, since: 500 };
-    const part = { policy: all, tokens: [0, 0, 1], from, moved: [0, 0, 2], to: 1_500 };
+    const part = { policy: allOf(), tokens: [0, 0, 1], from, moved: [0, 0, 2], to: 1_500 };
     expect(datedWork.numbersOf([part], NOW)).toEqual([500, 0, 1, 0, 0, 0, at("03-01T00:00") - 1, ...march, 2_599, -1_699, 100, 3_099, 2, 1_600]);
   });
 
   test("follow one another, part by part", () => {
-    expect(datedWork.numbersOf([{ policy: rate, tokens: 1 }, { policy: month, tokens: 1 }], at("06-15T00:00"))).toEqual([...noRate, 0, ...june]);
+    expect(datedWork.numbersOf([{ policy: rateOf(), tokens: 1 }, { policy: monthOf(), tokens: 1 }], at("06-15T00:00"))).toEqual([...noRate, 0, ...june]);
   });
 });
 
 describe("L20 · the tokens of a part and its numbers", () => {
-  const part = { policy: all, tokens: [1, 2, 3] };
+  const partOf = () => ({ policy: allOf(), tokens: [1, 2, 3] });
   test.each(["c", "p", "a"])("for a request of the kind %s: by this clock, or by the instant that the caller states", (what) => {
+    const part = partOf();
     expect(datedWork.tokensOf(what, part, "")).toEqual([1, 2, 3, ...noRate, 0, ...march, ...noMove]);
     expect(datedWork.tokensOf(what, part, String(at("06-15T00:00")))).toEqual([1, 2, 3, ...noRate, 0, ...june, ...noMove]);
   });
 
   test.each(["x", "d"])("for a request of the kind %s: a block and a reset have no dates", (what) => {
+    const part = partOf();
     expect(datedWork.tokensOf(what, part, "")).toBe(part.tokens);
   });
 });
@@ -66,16 +69,16 @@ describe("L20 · a server's clock", () => {
     ["at an instant that no date has", 8.64e15, fault("8640000000000000")],
     ["long before all dates", -9e15, fault("-9000000000000000")],
   ])("%s", (_, there, expected) => {
-    const parts = [month, rate, all].map((policy) => ({ policy, tokens: 1 }));
+    const parts = [monthOf(), rateOf(), allOf()].map((policy) => ({ policy, tokens: 1 }));
     for (const list of [parts, parts.toReversed(), parts.slice(2)]) expect(datedWork.clockFault(list, there)).toBe(expected);
-    expect(datedWork.clockFault([{ policy: rate, tokens: 1 }], there)).toBeUndefined();
+    expect(datedWork.clockFault([{ policy: rateOf(), tokens: 1 }], there)).toBeUndefined();
   });
 });
 
 describe("L20 · the date after so many renewals", () => {
-  const [day] = definePolicy({ capacity: 1, renews: daily() }).limits;
   const first = at("03-11T00:00") - 1;
   test.each([[0, 0], [3, 3], [1, 1], [100, 100], [101, 100], [5_000, 100]])("%d: %d days later", (renewals, days) => {
+    const [day] = definePolicy({ capacity: 1, renews: daily() }).limits;
     expect(datedWork.dateAfter(day, first, renewals)).toBe(first + days * 86_400_000);
     expect(datedWork.dateAfter(day, first + 86_400_000, renewals)).toBe(first + (days + 1) * 86_400_000);
   });
@@ -109,7 +112,7 @@ describe("L13 · a calendar is asked for each date once", () => {
 test("L20 · monotonicClock has no dates, also where a bundler gave it another name", () => {
   Object.defineProperty(monotonicClock, "name", { value: "a" });
   try {
-    expect(() => datedWork.checkStore({ kinds: ["quota"], clock: monotonicClock }, month)).toThrow("Expected a clock of dates");
+    expect(() => datedWork.checkStore({ kinds: ["quota"], clock: monotonicClock }, monthOf())).toThrow("Expected a clock of dates");
   } finally {
     Object.defineProperty(monotonicClock, "name", { value: "monotonicClock" });
   }

@@ -67,10 +67,10 @@ test("L21 · work holds the tokens in flight that a decision took, and none of a
 });
 
 describe("L20 · the dates of a quota", () => {
-  const [month] = definePolicy({ capacity: 1, renews: monthly() }).limits;
   const end = (text: string): number => Date.parse(text) - 1;
 
   test("L20 · are those of January at its last millisecond, also after a look at February", () => {
+    const [month] = definePolicy({ capacity: 1, renews: monthly() }).limits;
     datesNear(month, Date.parse("2026-02-15"));
     expect(datesNear(month, end("2026-02-01"))).toEqual([Date.parse("2025-12-01"), end("2026-01-01"), end("2026-02-01"), end("2026-03-01")]);
   });

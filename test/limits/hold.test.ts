@@ -6,7 +6,11 @@ import { keepTaken, RequestHold } from "../../src/limits/hold.js";
 import { keepRenewing, stopRenewing } from "../../src/limits/renewals.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }));
-afterEach(() => void vi.useRealTimers());
+// Until the last work is over and its timer has ended: the next test begins one of its own.
+afterEach(async () => {
+  if (vi.getTimerCount() > 0) await vi.advanceTimersByTimeAsync(LONG_MS);
+  vi.useRealTimers();
+});
 
 const STALE_MS = 1_000;
 /** 6 s after the client left, if the handler lives so long. */
@@ -51,7 +55,7 @@ test("a hold that lapsed waits for no handler, and closes the body that nobody r
   expect(closed).toHaveBeenCalledTimes(1);
 });
 
-const inFlight = definePolicy({ capacity: 1, returns: whenDone({ staleAfterMs: STALE_MS }) });
+const inFlight = definePolicy({ capacity: 1, returns: whenDone({ staleAfterMs: STALE_MS, maxWorkMs: 5 * STALE_MS }) });
 const rate = definePolicy({ capacity: 1, refill: { tokens: 1, everyMs: 1_000 } });
 const store = new MemoryStore();
 test.each([
@@ -71,8 +75,8 @@ test.each([
 });
 
 describe("tokens that a fallback took", () => {
-  const local = definePolicy({ name: "local", capacity: 1, returns: whenDone({ staleAfterMs: STALE_MS }) });
-  const policy = definePolicy({ name: "shared", capacity: 2, returns: whenDone({ staleAfterMs: STALE_MS }) });
+  const local = definePolicy({ name: "local", capacity: 1, returns: whenDone({ staleAfterMs: STALE_MS, maxWorkMs: 5 * STALE_MS }) });
+  const policy = definePolicy({ name: "shared", capacity: 2, returns: whenDone({ staleAfterMs: STALE_MS, maxWorkMs: 5 * STALE_MS }) });
   function take(charge: object | null) {
     const decision = { ...consumeRecords(new Map(), local, 1, 0).decision, degraded: true };
     const [far, near] = [vi.fn(() => true), vi.fn(() => true)];

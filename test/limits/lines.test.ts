@@ -6,8 +6,14 @@ import { releaseLate, settleLater } from "../../src/limits/settlements.js";
 import { startBeat, stopBeat, takeTurns } from "../../src/limits/turns.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] }));
-afterEach(() => {
+/** Whether the settlements of a test are no longer refused. */
+let isOver = false;
+// Until no settlement waits and the timer has ended: the next test begins one of its own.
+afterEach(async () => {
   vi.unstubAllGlobals();
+  isOver = true;
+  if (vi.getTimerCount() > 0) await pass(5_000);
+  isOver = false;
   vi.useRealTimers();
 });
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
@@ -94,17 +100,16 @@ describe("L12 · settlements that wait for a store", () => {
   function settle(count: number, isRefused: (i: number) => boolean) {
     const store = {};
     const tried: number[] = [];
-    const state = { isOver: false };
     for (let i = 0; i < count; i++) {
       const again = (isInBackground: unknown): void => {
         expect(isInBackground).toBe(true);
         tried.push(i);
-        if (!state.isOver && isRefused(i)) settleLater(again, store);
+        if (!isOver && isRefused(i)) settleLater(again, store);
       };
       settleLater(again, store);
     }
     const finish = async (): Promise<void> => {
-      state.isOver = true;
+      isOver = true;
       await pass(5_000);
       expect(vi.getTimerCount()).toBe(0);
     };

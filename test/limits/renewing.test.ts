@@ -6,12 +6,17 @@ import { keepRenewing, stopRenewing } from "../../src/limits/renewals.js";
 import { expectWarnings } from "../setup/warnings.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }));
-afterEach(() => void vi.useRealTimers());
+// Until the last work is over and its timer has ended: the next test begins one of its own.
+afterEach(async () => {
+  if (vi.getTimerCount() > 0) await pass(70_000);
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /** A renewal is due after 3,000 ms, and is looked for each 1,500 ms. The date of 0 is 9,008. */
 const STALE_MS = 9_000;
-const policy = definePolicy({ name: "held", limits: [{ name: "rate", capacity: 99, refill: perSecond(1) }, { name: "parallel", capacity: 99, returns: whenDone({ staleAfterMs: STALE_MS }) }] });
+const policy = definePolicy({ name: "held", limits: [{ name: "rate", capacity: 99, refill: perSecond(1) }, { name: "parallel", capacity: 99, returns: whenDone({ staleAfterMs: STALE_MS, maxWorkMs: 60_000 }) }] });
 
 /** A store that answers when told to. */
 class SlowStore {
@@ -23,9 +28,9 @@ class SlowStore {
   }
 }
 
-function begin(store: object, key = "ann", life?: object) {
+function begin(store: object, key = "ann", life?: object, guarded: object | null = null) {
   const { decision } = consumeRecords(new Map(), policy, [0, 1], 0);
-  keepRenewing({ store, guarded: null, policy, key, decision, life } as never);
+  keepRenewing({ store, guarded, policy, key, decision, life } as never);
   return () => stopRenewing(decision);
 }
 
@@ -42,6 +47,15 @@ test("L21 · one renewal is under way at a time, and the settlement learns of it
   expect(await origin).toEqual({ at: 0, heldAt: 3_000 });
   await pass(STALE_MS);
   expect([store.asked.length, vi.getTimerCount()]).toEqual([1, 0]);
+});
+
+test("L12 · a renewal tells the guard of the store which bucket it is about", async () => {
+  const store = new SlowStore();
+  const inBackground = vi.fn((_: readonly string[], send: () => unknown) => send());
+  const stop = begin(store, "ann", undefined, { inBackground });
+  await pass(3_000);
+  expect([inBackground.mock.calls[0]?.[0], store.asked.length]).toEqual([["held ann"], 1]);
+  void stop();
 });
 
 test("L21 · after a late answer the next renewal is made at once, without work that was settled", async () => {
