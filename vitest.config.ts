@@ -16,7 +16,7 @@ const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SE
 
 /** Tests of servers, browsers and older majors, and the longest proofs: a project of their own, so that `npm test` stays quick. */
 export const services: string[] = [
-  "test/docs-compile.test.ts",
+  "test/{docs-compile,editor}.test.ts",
   "test/core/pollution.test.ts",
   "test/client/{obey,fetch/outage}.test.ts",
   "test/client/traffic/simulation.test.ts",
@@ -27,11 +27,12 @@ export const services: string[] = [
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
   "test/guard/slow-server.test.ts",
-  "test/examples/{admin,alarms,live-limits,numbers,stores,custom-store,outage,llm-processes,live-page,mobile-client,settings-process}.test.ts",
-  "test/stores/lease/{lease-*,flood}.test.ts",
-  "test/in-flight/{killed-processes,lost-answers,many-streams,many-works,paused}.test.ts",
+  "test/http/options/polluted-adapters.test.ts",
+  "test/examples/{admin,alarms,live-limits,numbers,stores,custom-store,outage,login,logging,llm-processes,live-page,mobile-client,settings-process}.test.ts",
+  "test/stores/lease/{lease-*,changes,flood}.test.ts",
+  "test/in-flight/{gate-aborts,killed-processes,lost-answers,many-streams,many-works,paused}.test.ts",
   "test/replays/replays.test.ts",
-  "test/command/{operate-redis,output,pages}.test.ts",
+  "test/command/{address-spellings,hostile-lines,operate-redis,output,pages,typescript}.test.ts",
   "test/stores/memory/many-keys.test.ts",
   "test/testing/{adapter,store}-suite/*.test.ts",
   "test/setup/setup.test.ts",

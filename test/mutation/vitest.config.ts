@@ -7,7 +7,7 @@ import all, { services } from "../../vitest.config.js";
 const inFlight = "in-flight/{gate,gate-*,laws-settlements,limiter,model,renewals,turns}";
 const few = ["core/*", "limits/*", inFlight, "limiter/*", "stores/frozen-values", "stores/shared/{charges,snapshot}", "guard/local-share"];
 const most = [...few, "guard/*", "limiter/{several,waiting}/*", "stores/memory/*"];
-const slow = ["test/in-flight/gate-aborts.test.ts", "test/limiter/waiting/waiter-process.test.ts", "test/guard/stalled-loop.test.ts", ...services];
+const slow = ["test/limiter/waiting/waiter-process.test.ts", "test/guard/stalled-loop.test.ts", ...services];
 
 /** The room of the mutants, which stryker.config.mjs tells, and the tests that find its mutants. */
 const room = process.env["SLUICE_MUTATED_ROOM"] ?? "";
