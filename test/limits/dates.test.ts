@@ -1,10 +1,10 @@
 // The arithmetic of dates by itself: which amounts belong to which date, and what a clock that steps back finds.
 import { definePolicy, monthly, perSecond, whenDone } from "sluice";
 import { describe, expect, test } from "vitest";
-import { fullBucket } from "../../src/core/bucket.js";
+import { ALL_UNITS, fullBucket } from "../../src/core/bucket.js";
 import { consumeRecords } from "../../src/core/records.js";
 import { datedWork, datesNear } from "../../src/limits/dated-work.js";
-import { datedAmounts } from "../../src/limits/dates.js";
+import { datedAmounts, withUnits } from "../../src/limits/dates.js";
 import { heldCosts } from "../../src/limits/held-work.js";
 
 /** Dates are 100 ms apart: tokens of 0 have the date 1,599, and no date is more than 1,699 ms ahead. */
@@ -54,6 +54,27 @@ describe("L21 · the record of a limit in flight", () => {
     const records = new Map([[`~${limit.name}.0`, { ...fullBucket(limit), spent: 1, at: 1_599 }]]);
     datedAmounts.write(records, limit, fullBucket(limit));
     expect(records.size).toBe(0);
+  });
+
+  test("L21 · is read from its records, whatever their order, and from no others", () => {
+    const of = (at: number, spent: number) => ({ ...fullBucket(limit), at, spent });
+    const start = `~${limit.name}`;
+    const records = new Map([[`${start}.1`, of(1_599, 2)], [`${start}.0`, of(1_499, 1)], [`${start}.0.0`, of(1, 5)], [`${start}s.0`, of(2, 5)], [limit.name, of(3, 5)], ["!", of(4, 5)]]);
+    const bucket = fullBucket(limit);
+    datedAmounts.read(records, limit, bucket);
+    expect(bucket.dates).toEqual([1_499, 1, 1_599, 2]);
+    datedAmounts.write(records, limit, { ...bucket, dates: [1_699, 3] });
+    expect(Object.fromEntries(records)).toEqual({
+      [`${start}.0`]: { at: 1_699, spent: 3, unitsPerMs: ALL_UNITS, unitsPerToken: limit.unitsPerToken },
+      [`${start}.0.0`]: of(1, 5), [`${start}s.0`]: of(2, 5), [limit.name]: of(3, 5), "!": of(4, 5),
+    });
+    datedAmounts.write(records, limit, { ...bucket, dates: [1_599, 1, 1_699, 3] });
+    expect([...records.keys()].filter((place) => place.startsWith(`${start}.`)).sort()).toEqual([`${start}.0`, `${start}.0.0`, `${start}.1`]);
+  });
+
+  test("L21 · adds and removes units in a copy", () => {
+    const dates = Object.freeze([1_599, 2]);
+    expect([withUnits(dates, 1_599, 1), withUnits(dates, 1_599, -2), withUnits(dates, 1_699, 1)]).toEqual([[1_599, 3], [], [1_599, 2, 1_699, 1]]);
   });
 
   test("L21 · tokens of an unknown instant have no date", () => {
