@@ -1,8 +1,10 @@
 // What quotas and limits in flight tell a store with a clock of its own: six numbers for each limit, and the dates around now.
-import { daily, definePolicy, monotonicClock, monthly, perSecond, whenDone, type Renewal } from "sluice";
+import { daily, definePolicy, monotonicClock, monthly, perSecond, weekly, whenDone, type Renewal } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { samePolicy } from "../../src/core/policy.js";
 import { datedWork, datesNear } from "../../src/limits/dated-work.js";
-import { quotaDating } from "../../src/limits/quota.js";
+import { withReturns } from "../../src/limits/in-flight.js";
+import { quotaDating, withCalendars } from "../../src/limits/quota.js";
 
 const at = (text: string): number => Date.parse(`2026-${text}Z`);
 const NOW = at("03-10T12:00");
@@ -115,5 +117,13 @@ test("L20 · monotonicClock has no dates, also where a bundler gave it another n
     expect(() => datedWork.checkStore({ kinds: ["quota"], clock: monotonicClock }, monthOf())).toThrow("Expected a clock of dates");
   } finally {
     Object.defineProperty(monotonicClock, "name", { value: "monotonicClock" });
+  }
+});
+
+test("L20, L21 · a policy from JSON gets its calendars and dates again", () => {
+  for (const limit of [{ renews: daily() }, { renews: weekly() }, { renews: monthly() }, { returns: whenDone() }, { refill: perSecond(1) }]) {
+    const policy = definePolicy({ name: "p", limits: [{ name: "one", capacity: 9, ...limit }] });
+    const copy = withReturns(withCalendars(JSON.parse(JSON.stringify(policy)) as typeof policy));
+    expect(samePolicy(definePolicy(copy), policy)).toBe(true);
   }
 });

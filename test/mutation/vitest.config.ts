@@ -12,7 +12,7 @@ const slow = ["test/limiter/waiting/waiter-process.test.ts", "test/guard/stalled
 /** The room of the mutants, which stryker.config.mjs tells, and the tests that find its mutants. */
 const room = process.env["SLUICE_MUTATED_ROOM"] ?? "";
 // Fewer files load in less time, and a mutant that leaves something behind costs a new process.
-const dated = ["limits/*", inFlight, "core/{laws-quota,limit,plain-policy}", "limiter/{numbers-in-flight,quotas,run,settle-keys}", "stores/frozen-values", "stores/shared/snapshot", "guard/local-share"];
+const dated = ["limits/*", inFlight, "core/{laws-quota,limit,plain-policy}", "limiter/{numbers-in-flight,quotas,run,settle-keys}", "stores/frozen-values", "stores/shared/{charges,snapshot}", "guard/local-share"];
 const judges: Record<string, readonly string[]> = { core: few, limits: dated, guard: ["guard/*", "limiter/*"] };
 const files = [...(judges[room] ?? most).map((name) => `/test/${name}.test.ts`), ...slow.map((file) => `!/${file}`)];
 
