@@ -53,7 +53,8 @@ export function processWide<T>(name: string, make: () => T): T {
   return (values[(symbols[name] ??= Symbol.for(`sluice.1.${name}`))] ??= make());
 }
 
-const symbols: Record<string, symbol> = {};
+// Without a prototype: an attacker may have added a member of one of these names to `Object.prototype` (CWE-1321).
+const symbols = { __proto__: null } as unknown as Record<string, symbol>;
 
 /**
  * The part of an `AbortSignal` that a wait needs. Platforms declare the full type in different libraries, some in none.

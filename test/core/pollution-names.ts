@@ -12,6 +12,9 @@ export const NAMES = [
   // the gate
   "skip", "unidentified", "key", "onDecision", "actualCost", "respond", "partitionKey", "limiter", "functionTimeoutMs", "user", "tenant",
   "traffic", "onWait", "giveUp", "vendor", "refusal", "limits", "time", "now", "wallNow", "attemptTimeoutMs", "sensitive", "retry", "pace", "route",
+  // what all copies of the package share
+  "quiet", "silenced", "works", "returned", "claims", "charged", "policyNames", "watches", "ledgers", "apart", "unnamed", "names", "held", "taken",
+  "redirects",
 ];
 
 /** The values that a member gets, by the name that a test gives them. */
@@ -22,6 +25,7 @@ export const POLLUTIONS: Readonly<Record<string, unknown>> = {
   "2": 2,
   "a million": 1_000_000,
   "a text": "allow",
+  "the name of a global": "process",
   "a refill": { tokens: 9, everyMs: 1 },
   "a function": () => 0,
 };
