@@ -23,6 +23,19 @@ function open(maxKeys: number) {
 }
 
 describe("the table of limits in flight", () => {
+  test("finds a record by every bit of its fingerprint", () => {
+    const { table } = open(1_000);
+    const bits = Array.from({ length: 32 }, (_, i) => 1 << i);
+    const keys = [{ high: 5, low: -7 }, ...bits.map((bit) => ({ high: 5 ^ bit, low: -7 })), ...bits.map((bit) => ({ high: 5, low: -7 ^ bit }))];
+    for (const [i, key] of keys.entries()) table.put(key, LIMIT, recordOf(1_000 + i), 0);
+    const found = keys.map((key) => {
+      const out = recordOf(0);
+      table.get(key, LIMIT, out);
+      return out.at;
+    });
+    expect(found).toEqual(keys.map((_, i) => 1_000 + i));
+  });
+
   test("L13 · a full table removes an idle record before a busy one, and counts busy ones alone", () => {
     const { table, put, has } = open(100);
     for (let id = 0; id < 100; id++) put(id, id === 40 ? 5 : 1_000, 0);
