@@ -28,6 +28,14 @@ describe("is given once, when tokens are taken again, for work that", () => {
     for (let i = 0; i < 9; i++) limiter.consume("b");
   });
 
+  test("was never settled, on two stores that were watched before", () => {
+    expectWarnings(TEXT);
+    const worlds = [world(), world()];
+    for (const { limiter } of worlds) limiter.consume("a");
+    for (const { clock } of worlds) clock.advance(1_100);
+    for (const { limiter } of worlds) for (let i = 0; i < 9; i++) limiter.consume("b");
+  });
+
   test("was settled after its tokens had come back", () => {
     expectWarnings(TEXT);
     const { clock, limiter } = world();
