@@ -1,7 +1,6 @@
 // What a process knows of the time of a server, from the decisions that the server made.
 import { createLimiter, perSecond, type Decision } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { StoreUnavailableError, withCause } from "../../src/guard/errors.js";
 import { ServerClock } from "../../src/guard/server-clock.js";
 
 const made = createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) } }).consume("x");
@@ -54,30 +53,4 @@ describe("the clock of a server", () => {
     learn(clock, 5_000, 10, 30);
     expect(readings(clock)).toEqual([7, 7]);
   });
-});
-
-describe("the cause of a client's error", () => {
-  const cause = new Error("connect ECONNREFUSED");
-  const given = (): Error => new Error("Connection is closed");
-
-  test("is added as the constructor of an error does it: it can be replaced, and is not listed", () => {
-    const error = withCause(given(), () => cause) as Error;
-    expect([error.cause, Object.keys(error)]).toEqual([cause, []]);
-    expect(Object.getOwnPropertyDescriptor(error, "cause")).toEqual(Object.getOwnPropertyDescriptor(new Error("x", { cause }), "cause"));
-  });
-
-  test.each<[what: string, error: unknown, known: unknown]>([
-    ["an error with a cause keeps it", new Error("gone", { cause: 1 }), cause],
-    ["an error that is frozen stays as it is", Object.freeze(given()), cause],
-    ["what is no error stays as it is", { message: "gone" }, cause],
-    ["an error is not its own cause", cause, cause],
-    ["no cause is known", given(), undefined],
-    ["the client does not know yet", given(), null],
-  ])("%s", (_, error, known) => {
-    const before = (error as Error).cause;
-    expect(withCause(error, () => known)).toBe(error);
-    expect([(error as Error).cause, Object.hasOwn(error as object, "cause")]).toEqual([before, before !== undefined]);
-  });
-
-  test("an outage has its own name", () => expect(new StoreUnavailableError("ERR_STORE_OPEN", "gone").name).toBe("StoreUnavailableError"));
 });

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { daily, definePolicy, monthly, weekly, type Renewal } from "sluice";
 import { samePolicy } from "../../src/core/policy.js";
 import { datesNear } from "../../src/limits/dated-work.js";
@@ -96,13 +96,13 @@ describe("L20 · the periods of a quota", () => {
 
   test("L13 · are looked up once, while now is in one of two periods", () => {
     const asked = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
+    onTestFinished(() => asked.mockRestore());
     const { dateOf } = daily({ timeZone: "Europe/Berlin" }).dating.kind;
     const [first, next, end] = ["2026-03-09T23:00Z", "2026-03-10T23:00Z", "2026-03-11T23:00Z"].map(Date.parse) as [number, number, number];
     expect([dateOf(first + 5), dateOf(next + 5)]).toEqual([next - 1, end - 1]);
     const count = asked.mock.calls.length;
     for (const now of [next, end - 1, next + 7, first, next - 1, first + 7, next - 1, next, first, end - 1]) dateOf(now);
     expect([count > 0, asked.mock.calls.length - count]).toEqual([true, 0]);
-    asked.mockRestore();
   });
 });
 

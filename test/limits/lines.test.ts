@@ -121,6 +121,8 @@ describe("L12 · settlements that wait for a store", () => {
     const { tried, finish } = settle(40, () => true);
     await pass(1_000);
     expect(tried).toEqual(upTo(16));
+    await pass(1_000);
+    expect(tried).toHaveLength(32);
     await finish();
   });
 
