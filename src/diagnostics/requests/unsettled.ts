@@ -43,8 +43,8 @@ export function watchHeld(store: object, policy: Policy, decided: Decision | Pro
 
 function lookAtHeld(store: object, policy: Policy, decision: Decision): void {
   const known = watchesByStore.get(store);
-  // A local decision has another clock. A store that is watched stays so until work is not settled in time, because asking
-  // each time whether the warning is silent takes longer than the rest.
+  // A local decision has another clock. A store that is watched stays so until work is not settled in time, because
+  // asking each time whether the warning is silent takes longer than the rest.
   if (decision.degraded || (known === undefined && isSilent())) return;
   const { kind, returns } = policy.inFlight as NonNullable<Policy["inFlight"]>;
   const byName = known ?? new Map<string, HeldWatch[]>();
