@@ -58,7 +58,7 @@ export default defineConfig({
           name: "unit",
           env: { SLUICE_TEST_PROJECT: "unit" },
           include: ["test/**/*.test.ts"],
-          exclude: ["test/package/**", ...services],
+          exclude: ["**/node_modules/**", "test/package/**", ...services],
           setupFiles: ["test/setup.ts"],
           // Files share what they import: that halves the time of many small files. test/setup fails a file that leaves state.
           isolate: false,
