@@ -2,8 +2,11 @@
 import { definePolicy, perSecond, whenDone } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { consumeRecords } from "../../src/core/records.js";
-import { releaseLate, settleLater } from "../../src/limits/settlements.js";
-import { startBeat, stopBeat, takeTurns } from "../../src/limits/turns.js";
+
+// A copy of their own: settlements of another file may still wait, and then no timer begins here.
+vi.resetModules();
+const { releaseLate, settleLater } = await import("../../src/limits/settlements.js");
+const { startBeat, stopBeat, takeTurns } = await import("../../src/limits/turns.js");
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] }));
 /** Whether the settlements of a test are no longer refused. */

@@ -15,7 +15,7 @@ afterEach(async () => {
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /** A renewal is due after 3,000 ms, and is looked for each 1,500 ms. The date of 0 is 9,007. */
-const STALE_MS = 9_000; // a number that no other test has, because its timer would be shared
+const STALE_MS = 9_000; // a number that no other test has a timer for, because it would be shared
 const policy = definePolicy({ name: "held", limits: [{ name: "rate", capacity: 99, refill: perSecond(1) }, { name: "parallel", capacity: 99, returns: whenDone({ staleAfterMs: STALE_MS, maxWorkMs: 60_000 }) }] });
 
 /** A store that answers when told to. */
