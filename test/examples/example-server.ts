@@ -19,6 +19,9 @@ export interface Reply {
 export const user = (name: string): Record<string, string> => ({ Authorization: `Bearer ${name}` });
 export const device = (id: string): Record<string, string> => ({ "X-Device-Id": id });
 
+/** What it runs on. */
+export const FRAMEWORKS = ["node", "express", "fastify", "hono"];
+
 /** The body of `POST /login/code`. */
 export const phone = (number: string): string => JSON.stringify({ phone: number });
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ROOT } from "../helpers/docs-read.js";
 import { ran } from "../helpers/docs-run.js";
+import { soon } from "../helpers/soon.js";
 
 test("takes the estimate, gives back what the answer did not use, and names the limit of one that never fits", async () => {
   const clock = vi.spyOn(performance, "now").mockReturnValue(0); // it has the default clock
@@ -33,7 +34,7 @@ test("takes the estimate, gives back what the answer did not use, and names the 
   const first = await ask({ prompt: "12345678", max_tokens: 500 });
   expect(first).toMatchObject({ status: 200, limits: expect.stringMatching(/"chat:requests";r=59;.*"chat:tokens";r=29498;/) as string, body: { total_tokens: 40 } });
   // The settlement follows the end of the response.
-  await vi.waitFor(async () => expect((await ask({ prompt: "fail", max_tokens: 1 })).limits).toContain('"chat:tokens";r=29958'));
+  await soon(async () => expect((await ask({ prompt: "fail", max_tokens: 1 })).limits).toContain('"chat:tokens";r=29958'));
   const never = await ask({ prompt: "1234", max_tokens: 30_000 });
   expect([never.status, never.body.message]).toEqual([400, 'This request costs 30001 tokens, and the limit "chat:tokens" allows at most 30000 at once. Ask for less in one request.']);
   expect((await ask({ prompt: "fail", max_tokens: 1 })).status).toBe(502);

@@ -5,6 +5,7 @@ import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { costOf, createBudget, keysOf, minute, month, policyOf, type ModelLimits } from "../../examples/llm/budgets.js";
+import { soon } from "../helpers/soon.js";
 import { mostAhead } from "./llm-windows.js";
 import { openWorld, type Question } from "./llm-world.js";
 import { expectWarnings } from "../setup/warnings.js";
@@ -172,7 +173,7 @@ describe("a month and answers in parallel", () => {
     await whole({ prompt: "write 50, break after 12", maxTokens: 500, stream: false });
     await whole({ prompt: "fail", maxTokens: 500 });
     await closed();
-    await vi.waitFor(() => expect(rest("red/ann")[1]).toBe(4));
+    await soon(() => expect(rest("red/ann")[1]).toBe(4));
   });
 });
 
@@ -276,7 +277,7 @@ describe("an answer that does not end as it should", () => {
       client.destroy();
       await vi.waitUntil(async () => (await other.connections()) === 0);
       go();
-      await vi.waitFor(() => expect([left("red/ann"), rest("red/ann")]).toEqual([[60, 30_000, 100, 50_000], [1_000_000, 4]]));
+      await soon(() => expect([left("red/ann"), rest("red/ann")]).toEqual([[60, 30_000, 100, 50_000], [1_000_000, 4]]));
       expect([other.bills, other.served]).toEqual([[], []]);
     } finally {
       other.close();

@@ -1,9 +1,9 @@
 // The example server on every framework.
-import { ExampleServer } from "./example-server.js";
+import { ExampleServer, FRAMEWORKS } from "./example-server.js";
 import { walk } from "./walk.js";
 
 walk(
-  ["node", "express", "fastify", "hono"].map((framework) => ({
+  FRAMEWORKS.map((framework) => ({
     title: `${framework}, memory`,
     start: () => ExampleServer.start(["--framework", framework]),
   })),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
 import { describeWith, postgresUrl } from "../helpers/services.js";
 import { device, ExampleServer, phone, user } from "./example-server.js";
+import { walkReports } from "./reports.js";
 import { walk } from "./walk.js";
 
 describeWith("redis-server", "--store redis", () => {
@@ -15,6 +16,8 @@ describeWith("redis-server", "--store redis", () => {
   walk([{ title: "node, redis", start }]);
 
   test("two servers share a caller's budget", () => share(start));
+
+  test("two reports of a caller run at once", () => walkReports(start));
 
   test("while Redis is unavailable, callers have a share, then are told 503 and never 429; afterwards they have their budget again", async () => {
     const own = await startRedis();
@@ -91,6 +94,8 @@ describeWith("postgres", "--store postgres", () => {
   walk([{ title: "node, postgres", start }]);
 
   test("two servers share a caller's budget", () => share(start));
+
+  test("two reports of a caller run at once", () => walkReports(start));
 });
 
 /** Three codes for one number, whichever server is asked. */

@@ -172,20 +172,6 @@ export function walk(all: readonly Walked[]): void {
       expect(remaining(await server.ask("POST /login/code", owner, phone("+15550106")))).toBe("2");
     });
 
-    test("two reports run at once, a third is told when to ask again, and a place is free when one is done", async () => {
-      const server = serverOf(walked);
-      const caller = device("reporter");
-      const replies = await Promise.all([1, 2, 3].map(() => server.ask("POST /reports", caller)));
-      expect(replies.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
-      const refused = replies.find(({ status }) => status === 429) as Reply;
-      expect(refused.headers["retry-after"]).toBe("1");
-      expect(refused.json).toMatchObject({ code: "rate_limited", "violated-policies": ["reports:parallel"] });
-      const next = await server.ask("POST /reports", caller);
-      expect([next.status, next.json]).toEqual([200, { title: "Messages by sender", rows: expect.any(Array) }]);
-      expect(next.headers["ratelimit-policy"]).toMatch(/^"reports:requests";q=10;w=60, "reports:month";q=100;w=\d+, "reports:parallel";q=2;qu="concurrent-requests"$/);
-      expect(next.headers["ratelimit"]).toMatch(/"reports:month";r=97;.*"reports:parallel";r=1/); // the refused one took nothing
-    });
-
     test("/health is open to all and never limited", async () => {
       const server = serverOf(walked);
       for (let i = 0; i < 20; i++) {

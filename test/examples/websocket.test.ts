@@ -2,10 +2,11 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { createLimiter, MemoryStore, perMinute, whenDone, type ManyLimitsPolicy } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openConnection } from "../../src/testing/adapter-suite/wire.js";
 import { limitUpgrades } from "../../examples/websocket/upgrades.js";
 import { listen } from "../adapters/rows/listen.js";
+import { soon } from "../helpers/soon.js";
 
 const userOf = (request: IncomingMessage) => request.headers["x-user"]?.toString();
 
@@ -50,9 +51,9 @@ test("L21 · a limit in flight counts an upgraded socket until it closes, from e
   for (const connection of [first, await upgrade("ann")]) await connection.until("101 Switching Protocols");
   expect(await (await upgrade("ann")).rest()).toBe("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   first.drop();
-  await vi.waitFor(() => expect(left()).toBe(1));
+  await soon(() => expect(left()).toBe(1));
   open[1]?.destroy();
-  await vi.waitFor(() => expect(left()).toBe(2));
+  await soon(() => expect(left()).toBe(2));
   await (await upgrade("ann")).until("101 Switching Protocols");
   expect([left(), accepted]).toEqual([1, ["ann", "ann", "ann"]]);
 });

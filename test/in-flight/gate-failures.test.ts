@@ -3,7 +3,8 @@ import { Hono } from "hono";
 import { MemoryStore } from "sluice";
 import { rateLimit as onHono } from "sluice/hono";
 import { rateLimit as onWeb } from "sluice/web";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test } from "vitest";
+import { soon } from "../helpers/soon.js";
 import { begin, CAPACITY, closeAll, left, policy, servers, Work } from "./gate-servers.js";
 
 afterEach(closeAll);
@@ -22,7 +23,7 @@ test.each(["node", "express", "fastify"] as const)("L21 · a hook that fails for
   };
   const port = await servers[name](work, store, { before });
   expect(await begin(port).status).toBe(500);
-  await vi.waitFor(() => expect(left(store)).toBe(CAPACITY));
+  await soon(() => expect(left(store)).toBe(CAPACITY));
   expect(work.began).toBe(0);
 });
 
@@ -40,7 +41,7 @@ test.each(Object.entries(UNSENDABLE))("L21 · a handler that returns %s gives th
   // Not `c.text`: it copies fields of the response, which throws once @hono/node-server has replaced `Response`.
   app.onError(() => new Response("error", { status: 500 }));
   await (await app.request("/")).text();
-  await vi.waitFor(() => expect(left(store)).toBe(CAPACITY));
+  await soon(() => expect(left(store)).toBe(CAPACITY));
 });
 
 test.each(Object.entries(UNSENDABLE))("L21 · a handler that returns %s gives the tokens back: web", async (_what, make) => {
@@ -48,7 +49,7 @@ test.each(Object.entries(UNSENDABLE))("L21 · a handler that returns %s gives th
   const limited = onWeb({ policy, store, key });
   const request = (): Request => new Request("http://localhost/");
   expect(() => limited(make)(request())).toThrow();
-  await vi.waitFor(() => expect(left(store)).toBe(CAPACITY));
+  await soon(() => expect(left(store)).toBe(CAPACITY));
   await expect(limited(async () => make())(request())).rejects.toThrow();
-  await vi.waitFor(() => expect(left(store)).toBe(CAPACITY));
+  await soon(() => expect(left(store)).toBe(CAPACITY));
 });

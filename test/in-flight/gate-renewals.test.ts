@@ -2,6 +2,7 @@
 import { MemoryStore, perSecond, whenDone } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { afterEach, expect, test, vi } from "vitest";
+import { soon } from "../helpers/soon.js";
 import { begin, closeAll, left, servers, Work, type Start } from "./gate-servers.js";
 
 afterEach(async () => {
@@ -19,7 +20,7 @@ test.each(rows)("L21 · a handler that works longer than staleAfterMs keeps its 
   const policy = { name: "api", limits: [{ name: "requests", capacity: 10, refill: perSecond(10) }, { name: "parallel", capacity: 1, returns: whenDone({ staleAfterMs }) }] };
   const port = await start(work, store, { policy });
   const { status } = begin(port);
-  await vi.waitFor(() => expect(work.atWork).toBe(1));
+  await soon(() => expect(work.atWork).toBe(1));
   for (let passed = 0; passed < 5 * staleAfterMs; passed += 100) {
     clock.advance(100);
     await vi.advanceTimersByTimeAsync(100);
@@ -28,6 +29,6 @@ test.each(rows)("L21 · a handler that works longer than staleAfterMs keeps its 
   expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(429);
   work.endAll();
   expect(await status).toBe(200);
-  await vi.waitFor(() => expect(left(store, policy)).toBe(1));
+  await soon(() => expect(left(store, policy)).toBe(1));
   await vi.advanceTimersByTimeAsync(staleAfterMs); // the last beat
 });

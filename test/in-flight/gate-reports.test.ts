@@ -2,6 +2,7 @@
 import { createLimiter, MemoryStore, perMinute, whenDone } from "sluice";
 import { rateLimit, reportCost } from "sluice/web";
 import { expect, test, vi } from "vitest";
+import { soon } from "../helpers/soon.js";
 import { open } from "../http/asking.js";
 
 const policy = { name: "chat", limits: [{ name: "tokens", capacity: 100, refill: perMinute(1) }, { name: "parallel", capacity: 2, returns: whenDone() }] };
@@ -21,13 +22,13 @@ test.each(rows)("L21 · a report %s wins, and tokens in flight wait for the prom
   const request = new Request("http://localhost/");
   const response = await limited((asked) => (report(asked), new Response("hello")))(request);
   await response.text();
-  await vi.waitFor(() => expect(actualCost).toHaveBeenCalledTimes(1));
+  await soon(() => expect(actualCost).toHaveBeenCalledTimes(1));
   expect(left()).toEqual([50, 1]);
   if (remaining === 80) reportCost(request, { tokens: 20 });
   await new Promise(setImmediate);
   expect(left()).toEqual([50, 1]);
   end();
-  await vi.waitFor(() => expect(left()).toEqual([remaining, 2]));
+  await soon(() => expect(left()).toEqual([remaining, 2]));
 });
 
 test("L21 · work that ends again while `actualCost` waits is settled once", async () => {

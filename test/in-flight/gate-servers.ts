@@ -13,7 +13,6 @@ import { rateLimit as onNode } from "sluice/node";
 import { guard, LIMIT_KINDS } from "sluice/store";
 
 export const CAPACITY = 2;
-export const SOON = { interval: 1, timeout: 20_000 };
 export const policy = { name: "api", limits: [{ name: "requests", capacity: 10_000, refill: perMinute(10_000) }, { name: "parallel", capacity: CAPACITY, returns: whenDone() }] };
 
 /** A handler that ends when the test says so. */

@@ -3,7 +3,8 @@ import { createServer } from "node:http";
 import { combine, createLimiter, definePolicy, MemoryStore, perMinute, whenDone, type AsyncStore } from "sluice";
 import { rateLimit as onNode } from "sluice/node";
 import { rateLimit as onWeb } from "sluice/web";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { soon } from "../helpers/soon.js";
 import { begin, CAPACITY, closeAll, LateStore, left, policy, portOf, servers, sockets, Work, type Start } from "./gate-servers.js";
 
 afterEach(closeAll);
@@ -13,16 +14,16 @@ describe.each(Object.entries<Start>(servers))("%s", (_name, start) => {
     const [work, store] = [new Work(), new MemoryStore()];
     const port = await start(work, store);
     const first = [begin(port), begin(port)];
-    await vi.waitFor(() => expect(work.atWork).toBe(2));
+    await soon(() => expect(work.atWork).toBe(2));
     const refused = await fetch(`http://127.0.0.1:${port}/`);
     expect([refused.status, refused.headers.get("retry-after"), refused.headers.get("ratelimit-limit")]).toEqual([429, "1", "2"]);
     expect(refused.headers.get("ratelimit")).toBe('"api:parallel";r=0;t=1');
     expect(refused.headers.get("ratelimit-policy")).toBe('"api:requests";q=10000;w=60, "api:parallel";q=2;qu="concurrent-requests"');
     work.endAll();
     expect(await Promise.all(first.map(({ status }) => status))).toEqual([200, 200]);
-    await vi.waitFor(() => expect(left(store)).toBe(CAPACITY));
+    await soon(() => expect(left(store)).toBe(CAPACITY));
     const next = begin(port);
-    await vi.waitFor(() => expect(work.atWork).toBe(1));
+    await soon(() => expect(work.atWork).toBe(1));
     work.endAll();
     expect(await next.status).toBe(200);
   });
@@ -31,10 +32,10 @@ describe.each(Object.entries<Start>(servers))("%s", (_name, start) => {
     const [work, store] = [new Work(), new MemoryStore()];
     const port = await start(work, store);
     const { status } = begin(port);
-    await vi.waitFor(() => expect(work.atWork).toBe(1));
+    await soon(() => expect(work.atWork).toBe(1));
     work.endAll("throw");
     expect(await status).toBe(500);
-    await vi.waitFor(() => expect(left(store)).toBe(CAPACITY));
+    await soon(() => expect(left(store)).toBe(CAPACITY));
   });
 });
 
@@ -60,11 +61,11 @@ test("L21 · a stream holds its slot to the end, and a body that is cancelled gi
   expect(left(store)).toBe(1);
   finish();
   await read.text();
-  await vi.waitFor(() => expect(left(store)).toBe(2));
+  await soon(() => expect(left(store)).toBe(2));
   const cancelled = await limited(stream)(new Request("http://localhost/"));
   expect(left(store)).toBe(1);
   await cancelled.body?.cancel();
-  await vi.waitFor(() => expect(left(store)).toBe(2));
+  await soon(() => expect(left(store)).toBe(2));
 });
 
 test("L21 · an upgraded socket of a fetch server keeps its tokens until the promise of `actualCost` settles", async () => {
@@ -81,7 +82,7 @@ test("L21 · an upgraded socket of a fetch server keeps its tokens until the pro
   await new Promise(setImmediate);
   expect(left(store)).toBe(1);
   close();
-  await vi.waitFor(() => expect(left(store)).toBe(2));
+  await soon(() => expect(left(store)).toBe(2));
 });
 
 test.each(Object.entries<Start>(servers))("L21 · a client that left before its decision gets its tokens back, and no handler runs: %s", async (_name, start) => {
@@ -89,13 +90,13 @@ test.each(Object.entries<Start>(servers))("L21 · a client that left before its 
   const work = new Work();
   const port = await start(work, store as never);
   const open = Array.from({ length: CAPACITY }, () => begin(port));
-  await vi.waitFor(() => expect(store.answers).toHaveLength(CAPACITY));
+  await soon(() => expect(store.answers).toHaveLength(CAPACITY));
   expect(left(store.inner)).toBe(0);
   for (const { leave } of open) leave();
   await Promise.all(open.map(({ status }) => status));
-  await vi.waitFor(() => expect(sockets.size).toBe(0)); // the server hears of it
+  await soon(() => expect(sockets.size).toBe(0)); // the server hears of it
   for (const answer of store.answers) answer();
-  await vi.waitFor(() => expect(left(store.inner)).toBe(CAPACITY));
+  await soon(() => expect(left(store.inner)).toBe(CAPACITY));
   expect(work.began).toBe(0);
 });
 
@@ -108,12 +109,12 @@ test("L21 · so does one of a combination, also where only the tier of its reque
   const limited = onNode({ limiter: combine({ user }), key: () => ({ user: "ann" }), policy: () => ({ user: tier }) });
   const port = await portOf(createServer(limited(async (_, response) => void response.end(await work.run()))).listen(0, "127.0.0.1"));
   const { status, leave } = begin(port);
-  await vi.waitFor(() => expect(store.answers).toHaveLength(1));
+  await soon(() => expect(store.answers).toHaveLength(1));
   expect(left(store.inner)).toBe(1);
   leave();
   await status;
-  await vi.waitFor(() => expect(sockets.size).toBe(0));
+  await soon(() => expect(sockets.size).toBe(0));
   store.answers[0]?.();
-  await vi.waitFor(() => expect(left(store.inner)).toBe(CAPACITY));
+  await soon(() => expect(left(store.inner)).toBe(CAPACITY));
   expect(work.began).toBe(0);
 });

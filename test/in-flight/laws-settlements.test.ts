@@ -2,8 +2,11 @@
 // then, at once or after a while.
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { settleLater } from "../../src/limits/settlements.js";
 import { histories } from "../helpers/histories.js";
+
+// A copy of its own: settlements of another file may still wait, and then no timer begins here.
+vi.resetModules();
+const { settleLater } = await import("../../src/limits/settlements.js");
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] }));
 afterEach(() => void vi.useRealTimers());

@@ -2,6 +2,7 @@
 import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, run, whenDone, type Decision, type AsyncStore, type Policy, type SyncStore } from "sluice";
 import { guard, LIMIT_KINDS } from "sluice/store";
 import { ManualClock } from "sluice/testing";
+import { soon } from "../helpers/soon.js";
 import { expectWarnings } from "../setup/warnings.js";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -188,7 +189,7 @@ describe("a store that fails", () => {
     expect(decision).toMatchObject({ degraded: true, allowed: true, capacity: 1 });
     expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(1);
     for (const answer of store.answers) answer();
-    await vi.waitFor(() => expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(2));
+    await soon(() => expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(2));
   });
 
   test("L21 · the local share has at least 1, and its tokens return where they were taken", async () => {

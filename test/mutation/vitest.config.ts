@@ -1,13 +1,12 @@
 // The tests that judge a mutant, in one file that Vitest runs with judge.ts. Those of adapters, servers and pages take
 // longer and find no more.
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import all, { services } from "../../vitest.config.js";
+import all, { fewCases, services } from "../../vitest.config.js";
 
 const inFlight = "in-flight/{gate,gate-*,laws-settlements,limiter,model,renewals,turns}";
 const few = ["core/*", "limits/*", inFlight, "limiter/*", "stores/frozen-values", "stores/shared/{charges,snapshot}", "guard/local-share"];
 const most = [...few, "guard/*", "limiter/{several,waiting}/*", "stores/memory/*"];
-const slow = ["test/limiter/waiting/waiter-process.test.ts", "test/guard/stalled-loop.test.ts", ...services];
+const slow = ["test/limiter/waiting/waiter-process.test.ts", ...services];
 
 /** The room of the mutants, which stryker.config.mjs tells, and the tests that find its mutants. */
 const room = process.env["SLUICE_MUTATED_ROOM"] ?? "";
@@ -16,16 +15,14 @@ const dated = ["limits/*", inFlight, "core/{laws-quota,limit,plain-policy}", "li
 const judges: Record<string, readonly string[]> = { core: few, limits: dated, guard: ["guard/*", "limiter/*"] };
 const files = [...(judges[room] ?? most).map((name) => `/test/${name}.test.ts`), ...slow.map((file) => `!/${file}`)];
 
-const FEW_RUNS = fileURLToPath(new URL("few-runs.ts", import.meta.url));
-
 export default defineConfig({
   resolve: all.resolve ?? {},
   plugins: [
     ...(all.plugins ?? []),
+    fewCases,
     {
-      name: "few-runs",
+      name: "all-tests",
       enforce: "pre",
-      resolveId: (id, importer) => (id === "fast-check" && importer !== FEW_RUNS ? FEW_RUNS : undefined),
       transform: (source, id) =>
         id.endsWith("/all-tests.ts") ? source.replace("entries(FILES)", `entries(import.meta.glob(${JSON.stringify(files)}))`) : undefined,
     },

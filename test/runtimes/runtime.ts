@@ -12,7 +12,7 @@ const LACKS: { readonly [Name in typeof runtime]?: readonly (readonly [name: str
   bun: because('every Request of Bun has `credentials: "include"`', ["55 · another a Request's credentials is another request"]),
   browser: [
     ["an abort › 55 · after the response still ends its body, once all callers have aborted", "Chromium replaces the error that ends a body"],
-    ["50 · a thousand clients that were refused at once do not come back in lockstep", "it takes 40,000 timers, of 4 ms each in a page"],
+    ["50 · 300 clients that were refused at once do not come back in lockstep", "it takes 12,000 timers, of 4 ms each in a page"],
     ["57 · a body in an async iterator arrives once and is never replayed", "browsers take no async iterator as a body"],
   ],
   workerd: [

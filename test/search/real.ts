@@ -55,8 +55,11 @@ const withoutDiagnostics: Plugin = {
   setup: ({ onResolve }) => onResolve({ filter: /^#diagnostics$/ }, () => ({ path: `${ROOT}src/diagnostics/none.ts` })),
 };
 
+let code: Code | undefined;
+
 function planted({ in: name, find, replace }: Mistake): Plugin {
-  const [part, ...more] = new Code(readTexts("src")).search(name, find) ?? [];
+  code ??= new Code(readTexts("src"));
+  const [part, ...more] = code.search(name, find) ?? [];
   if (part === undefined || more.length > 0) throw new Error(`Expected ${name} to hold once: ${find}`);
   return {
     name: "mistake",

@@ -4,6 +4,7 @@ import { connect, type AddressInfo, type Server, type Socket } from "node:net";
 import { once } from "node:events";
 import { boundUnreadBody } from "sluice/node";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { soon } from "../../helpers/soon.js";
 import { limit } from "../../http/wire.js";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -54,7 +55,7 @@ describe("a body that does not end", () => {
     const client = await open(port);
     client.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx");
     await client.until(BODY);
-    await vi.waitFor(() => expect(Object.hasOwn(sockets[0] as Socket, "destroySoon")).toBe(true));
+    await soon(() => expect(Object.hasOwn(sockets[0] as Socket, "destroySoon")).toBe(true));
     (sockets[0] as Socket).destroySoon();
     await client.ended();
     expect(client.text()).toMatch(/^HTTP\/1\.1 429 [^]*\{"status":429\}$/);
@@ -66,7 +67,7 @@ describe("a body that does not end", () => {
     const client = await open(port);
     client.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx");
     await client.until(BODY);
-    await vi.waitFor(() => expect(timers.open()).toBe(1));
+    await soon(() => expect(timers.open()).toBe(1));
     client.socket.destroy();
     await once(server, "client left");
     expect(timers.open()).toBe(0);
@@ -246,7 +247,7 @@ async function open(port: number) {
       await closed;
       return text;
     },
-    until: (part: string, times = 1) => vi.waitFor(() => expect(text.split(part).length - 1).toBe(times), { timeout: 5_000, interval: 2 }),
+    until: (part: string, times = 1) => soon(() => expect(text.split(part).length - 1).toBe(times)),
     /** Writes `size` bytes, or as many as the connection takes. Returns how many that were. */
     async flood(size: number, chunked: boolean): Promise<number> {
       const piece = chunked ? `10000\r\n${"x".repeat(65_536)}\r\n` : "x".repeat(65_536);

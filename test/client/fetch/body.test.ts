@@ -51,6 +51,11 @@ test.each(refusals)("59 · the policies come from %s", async (_, body, policies)
   expect((await givenUp(fetch(URL_A, { maxAttempts: 1 }))).policies).toEqual(policies);
 });
 
+function fakeClock(): typeof vi {
+  onTestFinished(() => void vi.useRealTimers());
+  return vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+}
+
 /** A body that never ends, what was read of it, and whether it was cancelled. */
 function endless(chunk: string) {
   const seen = { pulled: 0, cancelled: false };
@@ -73,10 +78,12 @@ test("59 · a body that never ends is read up to 64 KiB, and cancelled before th
   expect(seen.cancelled).toBe(true);
 });
 
-test("59 · a body that stalls does not hold the error back", async () => {
+test("59 · a body that stalls for a second does not hold the error back", async () => {
+  const clock = fakeClock();
   const stalled = new Response(new ReadableStream(), { status: 429, headers: { "Retry-After": "3" } });
-  const { fetch } = talk([stalled]);
-  expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ serverCode: null, waitMs: 3_000 });
+  const error = givenUp(talk([stalled]).fetch(URL_A, { maxAttempts: 1 }));
+  await clock.advanceTimersByTimeAsync(1_000);
+  expect(await error).toMatchObject({ serverCode: null, waitMs: 3_000 });
 });
 
 test("59 · a body that fails, or a mock response without one, counts as no body", async () => {
@@ -89,8 +96,7 @@ test("59 · a body that fails, or a mock response without one, counts as no body
 });
 
 test("59 · a body that fails leaves no timer behind", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeClock();
   const broken = new Response(new ReadableStream({ pull: (body) => body.error(new Error("reset")) }), { status: 429 });
   await givenUp(talk([broken]).fetch(URL_A, { maxAttempts: 1 }));
   expect(vi.getTimerCount()).toBe(0);
@@ -107,8 +113,10 @@ test("59 · a response without streams, as in React Native, is read as text", as
 
 test("59 · a body that is no stream and never ends does not hold the error back", async () => {
   const stalled = { status: 429, headers: new Headers({ "Retry-After": "600" }), clone: () => ({ body: {}, text: () => new Promise(() => undefined) }) };
-  const { fetch } = talk([() => stalled as unknown as Response]);
-  expect(await givenUp(fetch(URL_A))).toMatchObject({ waitMs: 600_000, serverMessage: null });
+  const clock = fakeClock();
+  const error = givenUp(talk([() => stalled as unknown as Response]).fetch(URL_A));
+  await clock.advanceTimersByTimeAsync(1_000);
+  expect(await error).toMatchObject({ waitMs: 600_000, serverMessage: null });
 });
 
 test("58 · a 429 is read to its end before the retry, so that the retry goes over the same socket", async () => {

@@ -122,20 +122,20 @@ test("50 · without a wait, retry n comes after 100 ms to min(cap, base * 2^(n-1
   expect(decideRetry({ ...call, attempts: 60, maxWaitMs: 5_000 }, 0.999_999)).toBe(5_000);
 });
 
-test("50 · a thousand clients that were refused at once do not come back in lockstep", async () => {
+test("50 · 300 clients that were refused at once do not come back in lockstep", async () => {
   let seed = 7;
   const random = (): number => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647;
   const at: number[] = [];
-  for (let client = 0; client < 1_000; client++) {
+  for (let client = 0; client < 300; client++) {
     const { fetch, time, sent } = talk([limited({})], {}, new FakeTime({ random }));
     const call = fetch(URL_A);
     await time.run(call);
     at.push(sent[1]?.at as number);
   }
   const perTenth = Array.from({ length: 10 }, (_, i) => at.filter((ms) => Math.min(9, Math.floor((ms - 100) / 90)) === i).length);
-  expect(Math.min(...perTenth)).toBeGreaterThan(60);
-  expect(Math.max(...perTenth)).toBeLessThan(140);
-}, 120_000);
+  expect(Math.min(...perTenth)).toBeGreaterThan(12);
+  expect(Math.max(...perTenth)).toBeLessThan(50);
+});
 
 const every = {
   "Retry-After": "7", RateLimit: '"a";r=0;t=3', "RateLimit-Remaining": "0", "RateLimit-Reset": "5", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "6",

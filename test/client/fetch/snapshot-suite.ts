@@ -104,13 +104,14 @@ const members: [name: string, make: (at: string) => Made][] = [
   ["string", (at) => put(at, "alice", () => undefined)],
 ];
 
+const TIMEOUT_MS = 60_000;
 const clients: [name: string, make: () => ClientOptions][] = [
   ["no options", () => ({})],
   ["`merge`", () => ({ merge: true })],
   ["`identity` by header", () => ({ identity: ({ headers }) => headers.get("X-User") ?? "" })],
   ["`traffic`", () => ({ traffic: createTraffic() })],
   ["one attempt", () => ({ maxAttempts: 1 })],
-  ["a timeout", () => ({ attemptTimeoutMs: 60_000 })],
+  ["a timeout", () => ({ attemptTimeoutMs: TIMEOUT_MS })],
 ];
 
 /** Registers the cases. `echo` is the address of the server of that name. */
@@ -129,11 +130,9 @@ export function snapshotSuite(echo: string): void {
     test.each(clients.filter(([name]) => name !== "one attempt"))("when it changes during a wait, with %s", async (_name, options) => {
       const made = make(place("refused"));
       let waits = 0;
-      const sleep = async (): Promise<void> => void (waits++, await made.change());
-      // An attempt's timer sleeps by the same function, so that client waits in real time.
-      const { attemptTimeoutMs } = options();
-      const onWait = (): void => void (waits++, made.change());
-      const fetch = createFetch({ ...options(), ...(attemptTimeoutMs ? { onWait, backoff: { capMs: 0 } } : { time: { sleep } }) });
+      // An attempt's timer sleeps by the same function. It does not end here.
+      const sleep = async (ms: number): Promise<void> => (ms === TIMEOUT_MS ? new Promise(() => undefined) : void (waits++, await made.change()));
+      const fetch = createFetch({ ...options(), time: { sleep } });
       expect(await told(fetch, made)).toMatch(/alice(?!.*bob)/s);
       expect(waits).toBe(1);
     });
