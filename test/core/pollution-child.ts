@@ -1,12 +1,12 @@
 // What the package does while `Object.prototype` has a member that it should not have: a process of its own for it.
 import { combine, createLimiter, createObserver, createWaiter, definePolicy, MemoryStore, run, TokenBucket, unlimited, type AsyncStore, type LimiterEvent } from "sluice";
 import { casStore, guard } from "sluice/store";
-import { countdown, createFetch } from "sluice/client";
+import { aws, countdown, createFetch, gemini, github, openai, parseRateLimit, parseWait } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
 import { createGate, type GateOptions } from "sluice/http";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
-import { NAMES, POLLUTIONS } from "./pollution-names.js";
+import { NAMES, POLLUTIONS, SENT_NAMES, SENT_POLLUTIONS } from "./pollution-names.js";
 
 /** The gate's options that the platform's own `Request` and `Response` read through the prototype. */
 const OF_THE_PLATFORM = ["headers", "body"];
@@ -72,6 +72,22 @@ async function behavior(): Promise<unknown> {
   return { told, events, settled, verdicts: verdicts(), kept: [...kept.keys()], clocks: [cas.clock === Date.now, memory.clock === limiter.store.clock, redis.clock], commands, sent, seconds };
 }
 
+/** What the client reads of refusals that say little. */
+async function readings(): Promise<unknown> {
+  const fields = [{ RateLimit: '"a";r=0, "b"' }, { RateLimit: "remaining=0" }, { "RateLimit-Policy": '"a";q=5', RateLimit: '"a";r=1' }, { "RateLimit-Limit": "5, 5", "RateLimit-Remaining": "1", "RateLimit-Reset": "2" }];
+  const read = fields.map((each) => [parseRateLimit(each, 0), parseWait(each, 0)]);
+  const bodies = ["{}", '{"error":{}}', '{"error":{"details":{}}}', '{"parameters":{}}', "[]", '"text"', "none"];
+  const told = bodies.map(async (body) => {
+    const fetch = createFetch({ maxAttempts: 1, fetch: async () => new Response(body, { status: 429, headers: { RateLimit: '"a";q=1' } }) });
+    const error = await fetch("http://localhost/a").catch((reason: unknown) => reason);
+    const { code, message, serverCode, serverMessage, waitMs, policies } = error as Record<string, unknown>;
+    const parsed: unknown = /^[{[]/.test(body) ? JSON.parse(body) : body;
+    const vendors = [aws, gemini, github, openai].map(({ refusal }) => refusal(new Response(body, { status: 403 }), parsed));
+    return [code, message, serverCode, serverMessage, waitMs, policies, vendors];
+  });
+  return [read, await Promise.all(told)];
+}
+
 function attempt(run: () => unknown): unknown {
   try {
     return run();
@@ -97,13 +113,15 @@ if (process.send !== undefined) {
   process.removeAllListeners("warning");
   const clean = await behavior();
   const differing: { name: string; value: unknown; got: unknown }[] = [];
-  const compare = async (name: string, run: () => unknown, right: unknown): Promise<void> => {
-    for (const [label, value] of Object.entries(POLLUTIONS)) {
+  const compare = async (name: string, run: () => unknown, right: unknown, pollutions = POLLUTIONS): Promise<void> => {
+    for (const [label, value] of Object.entries(pollutions)) {
       const got = await pollutedBy(name, value, run);
       if (JSON.stringify(got) !== JSON.stringify(right)) differing.push({ name, value: label, got: JSON.stringify(got) });
     }
   };
   for (const name of NAMES) await compare(name, behavior, clean);
+  const read = await readings();
+  for (const name of SENT_NAMES) await compare(name, readings, read, SENT_POLLUTIONS);
   for (const name of OF_THE_PLATFORM) await compare(name, verdicts, verdicts());
   process.send({ clean, differing } satisfies Polluted, () => process.exit());
 }

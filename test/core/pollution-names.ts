@@ -17,6 +17,12 @@ export const NAMES = [
   "redirects",
 ];
 
+/** The members that servers send in fields and bodies. */
+export const SENT_NAMES = [
+  "a", "r", "t", "q", "qu", "w", "pk", "remaining", "reset", "limit", "constructor", "message", "detail", "title", "code", "error", "violated-policies",
+  "retry_after", "parameters", "details", "retryDelay", "errors", "extensions", "retry_in_seconds", "metadata", "__type", "type", "reason", "violations", "quotaId", "quota_limit", "@type",
+];
+
 /** The values that a member gets, by the name that a test gives them. */
 export const POLLUTIONS: Readonly<Record<string, unknown>> = {
   true: true,
@@ -28,4 +34,16 @@ export const POLLUTIONS: Readonly<Record<string, unknown>> = {
   "the name of a global": "process",
   "a refill": { tokens: 9, everyMs: 1 },
   "a function": () => 0,
+};
+
+/** The values of a member that a server did not send. */
+export const SENT_POLLUTIONS: Readonly<Record<string, unknown>> = {
+  "0": 0,
+  "2": 2,
+  "a text": "allow",
+  "a refusal": { message: "polluted", retry_after: 9 },
+  "a list": ["polluted"],
+  "a refusal of AWS": "ThrottlingException",
+  "a refusal of GitHub": "rate limit",
+  "a reason of Google": [{ reason: "rateLimitExceeded" }],
 };

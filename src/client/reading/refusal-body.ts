@@ -1,3 +1,5 @@
+import { ownMembers } from "../../core/check.js";
+
 // A problem document needs less. A longer or slower body is an error page or a broken server.
 const MAX_BODY_CHARACTERS = 65_536;
 const MAX_READ_MS = 1_000;
@@ -34,9 +36,9 @@ export async function parseRefusal(response: Response): Promise<RefusalBody> {
   } catch {
     // HTML, an empty body, JSON that is cut off, or a connection that broke.
   }
-  const body = Object(value) as Record<string, unknown>;
+  const body = sentMembers(value);
   const { error, "violated-policies": policies } = body;
-  const inner = Object(error) as typeof body;
+  const inner = sentMembers(error);
   const prose = typeof error === "string" && /[^\w.:-]/.test(error) && error;
   const messages = [body["message"], body["detail"], inner["message"], prose, body["title"]].map((text) =>
     withoutControls(text).trim(),
@@ -48,6 +50,11 @@ export async function parseRefusal(response: Response): Promise<RefusalBody> {
     serverMessage: messages.find(Boolean)?.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\ud800-\udbff]$/, "") ?? null,
     policies: Array.isArray(policies) ? policies.filter(isPolicyName).slice(0, MAX_POLICIES) : undefined,
   };
+}
+
+/** The own members of an object or a list that a server sent. None of anything else. */
+export function sentMembers(value: unknown): Record<string, unknown> {
+  return ownMembers(typeof value === "object" ? value : null) as Record<string, unknown>;
 }
 
 function isCode(code: unknown): code is string {

@@ -1,3 +1,5 @@
+import { ownMembers } from "../../core/check.js";
+
 /** One member of a List or of a Dictionary. In a List its `key` is "". */
 export interface Member {
   readonly key: string;
@@ -46,7 +48,7 @@ function parseMembers(text: string, isList: boolean): Member[] | null {
     const value = hasKey && named === undefined ? null : parseItem(item);
     // The last of several parameters with one name counts.
     if (isParam) params[key] = value;
-    else members.push({ key: hasKey ? key : "", value, params: (params = {}) });
+    else members.push({ key: hasKey ? key : "", value, params: (params = ownMembers({})) });
   }
   return members;
 }

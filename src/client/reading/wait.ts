@@ -1,6 +1,7 @@
 import { decimal, headerOf, parseRetryAfter, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
 import { countersIn, isCached, longest, parseReset } from "./counters.js";
 import type { LimitsParser, RateLimit } from "./rate-limit.js";
+import { sentMembers } from "./refusal-body.js";
 
 /** The wait that a response asks for, and the header field that stated it. */
 export interface Wait {
@@ -106,7 +107,7 @@ function waitForLimits(limits: readonly RateLimit[]): number | null {
 
 /** The values at a path of names. */
 function membersAt(body: unknown, path: string): unknown[] {
-  const step = (values: unknown[], name: string): unknown[] => values.flatMap((value) => Object(value)[name] ?? []);
+  const step = (values: unknown[], name: string): unknown[] => values.flatMap((value) => sentMembers(value)[name] ?? []);
   return path.split(".").reduce(step, [body].flat());
 }
 
@@ -139,5 +140,8 @@ export function isConcurrent(headers: HeaderSource): boolean {
 
 // A name with a comma or semicolon is cut, which leaves the parameters behind it as they are.
 function namedItems(text: string): Record<string, string>[] {
-  return text.split(",").map((item) => Object.fromEntries(item.trim().split(/\s*;\s*/).map((part) => part.split("="))));
+  return text.split(",").map((item) => {
+    const pairs = item.trim().split(/\s*;\s*/).map((part) => part.split("="));
+    return sentMembers(Object.fromEntries(pairs)) as Record<string, string>;
+  });
 }

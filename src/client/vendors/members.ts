@@ -1,6 +1,8 @@
-/** The member `name` of `value`, when both exist. Never throws. */
+import { sentMembers } from "../reading/refusal-body.js";
+
+/** The own member `name` of `value`, when both exist. Never throws. */
 export function memberOf(value: unknown, name: string): unknown {
-  return (Object(value) as Record<string, unknown>)[name];
+  return sentMembers(value)[name];
 }
 
 /** The member `name` of `value` when it is text, or "". Never throws. */
