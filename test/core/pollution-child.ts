@@ -14,6 +14,8 @@ const OF_THE_PLATFORM = ["headers", "body"];
 /** By name and value: what differed, and how. Empty when nothing did. */
 export interface Polluted {
   readonly clean: unknown;
+  /** What the client reads of refusals. */
+  readonly read: unknown;
   readonly differing: readonly { readonly name: string; readonly value: unknown; readonly got: unknown }[];
 }
 
@@ -74,7 +76,7 @@ async function behavior(): Promise<unknown> {
 
 /** What the client reads of refusals that say little. */
 async function readings(): Promise<unknown> {
-  const fields = [{ RateLimit: '"a";r=0, "b"' }, { RateLimit: "remaining=0" }, { "RateLimit-Policy": '"a";q=5', RateLimit: '"a";r=1' }, { "RateLimit-Limit": "5, 5", "RateLimit-Remaining": "1", "RateLimit-Reset": "2" }];
+  const fields = [{ RateLimit: '"a";r=0, "b"' }, { RateLimit: "remaining=0" }, { "RateLimit-Policy": '"a";q=5', RateLimit: '"a";r=1' }, { RateLimit: '"a";r=1;t=3' }, { "RateLimit-Limit": "5, 5", "RateLimit-Remaining": "1", "RateLimit-Reset": "2" }];
   const read = fields.map((each) => [parseRateLimit(each, 0), parseWait(each, 0)]);
   const bodies = ["{}", '{"error":{}}', '{"error":{"details":{}}}', '{"parameters":{}}', "[]", '"text"', "none"];
   const told = bodies.map(async (body) => {
@@ -85,7 +87,15 @@ async function readings(): Promise<unknown> {
     const vendors = [aws, gemini, github, openai].map(({ refusal }) => refusal(new Response(body, { status: 403 }), parsed));
     return [code, message, serverCode, serverMessage, waitMs, policies, vendors];
   });
-  return [read, await Promise.all(told)];
+  // Of a limit, and of a call that an earlier one made wait.
+  const slept: number[] = [];
+  let at = 0;
+  const now = (): number => at;
+  const sleep = async (ms: number): Promise<void> => ((at += ms), void slept.push(ms));
+  const timing = { now, wallNow: now, random: () => 0, sleep };
+  const paced = createFetch({ traffic: createTraffic(), time: timing, fetch: async () => new Response("here", { headers: { RateLimit: '"a";r=4;t=1', "RateLimit-Policy": '"a";q=5;w=1' } }) });
+  for (let i = 0; i < 5; i++) await (await paced("http://localhost/a")).text();
+  return { read, told: await Promise.all(told), slept };
 }
 
 function attempt(run: () => unknown): unknown {
@@ -123,5 +133,5 @@ if (process.send !== undefined) {
   const read = await readings();
   for (const name of SENT_NAMES) await compare(name, readings, read, SENT_POLLUTIONS);
   for (const name of OF_THE_PLATFORM) await compare(name, verdicts, verdicts());
-  process.send({ clean, differing } satisfies Polluted, () => process.exit());
+  process.send({ clean, read, differing } satisfies Polluted, () => process.exit());
 }

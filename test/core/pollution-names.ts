@@ -21,6 +21,7 @@ export const NAMES = [
 export const SENT_NAMES = [
   "a", "r", "t", "q", "qu", "w", "pk", "remaining", "reset", "limit", "constructor", "message", "detail", "title", "code", "error", "violated-policies",
   "retry_after", "parameters", "details", "retryDelay", "errors", "extensions", "retry_in_seconds", "metadata", "__type", "type", "reason", "violations", "quotaId", "quota_limit", "@type",
+  "c", "cost", "concurrent", "serverCode", "serverMessage", "waitMs", "toldMs", "clone", "told", "policies",
 ];
 
 /** The values that a member gets, by the name that a test gives them. */
@@ -43,6 +44,7 @@ export const SENT_POLLUTIONS: Readonly<Record<string, unknown>> = {
   "a text": "allow",
   "a refusal": { message: "polluted", retry_after: 9 },
   "a list": ["polluted"],
+  "a kind of limit": "concurrent-requests",
   "a refusal of AWS": "ThrottlingException",
   "a refusal of GitHub": "rate limit",
   "a reason of Google": [{ reason: "rateLimitExceeded" }],

@@ -3,7 +3,7 @@ import { sharesWork } from "../../platform.js";
 import { toRetryAfter } from "../../http/retry-after/retry-after.js";
 import { parseCall } from "./call.js";
 import { RateLimitedError } from "./error.js";
-import { createMerger } from "./merge.js";
+import { createMerger, isGivenUp } from "./merge.js";
 import type { ClientFetch, ClientOptions } from "./options.js";
 import { createRetryBudget } from "./retry.js";
 import { sendWithRetries } from "./send.js";
@@ -50,7 +50,7 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
     try {
       const call = parseCall(input, init ?? {}, settings);
       const result = await merge(call, (signal, onWait) => sendWithRetries(call, signal, budget, onWait));
-      if ("clone" in result) return result;
+      if (!isGivenUp(result)) return result;
       const error = new RateLimitedError(result);
       if (giveUp === "throw") throw error;
       return error.response ?? toResponse(error);

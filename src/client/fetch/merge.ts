@@ -6,6 +6,11 @@ import type { WaitInfo } from "./options.js";
 /** How a call ended: a response, or the facts of its error. */
 export type CallResult = Response | RateLimitedFacts;
 
+/** Whether a call ended without a response to return. */
+export function isGivenUp(result: CallResult): result is RateLimitedFacts {
+  return Object.hasOwn(result, "reason");
+}
+
 type OnWait = (wait: WaitInfo) => void;
 
 /** Sends a call, or joins it to a pending request with the same `mergeKey`. */
@@ -108,5 +113,5 @@ function joinRequest(
 }
 
 function cloneResult(result: CallResult): CallResult {
-  return "clone" in result ? result.clone() : { ...result, response: result.response?.clone() ?? null };
+  return isGivenUp(result) ? { ...result, response: result.response?.clone() ?? null } : result.clone();
 }

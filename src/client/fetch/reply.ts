@@ -44,7 +44,7 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   }
   const isRefusal = reason === "limited";
   const found = reason || traffic ? vendor.map(({ limits }) => limits?.(headers, now) ?? []) : [];
-  const { waitMs = null, toldMs = null } = reason ? readWait(headers, now, found, body?.value) : {};
+  const { waitMs, toldMs } = reason ? readWait(headers, now, found, body?.value) : { waitMs: null, toldMs: null };
   const limits = found.find((each) => each.length > 0) ?? traffic?.limits?.(headers, now) ?? null;
   const policies = (isRefusal && body?.policies) || [];
   return {

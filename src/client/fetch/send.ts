@@ -77,12 +77,11 @@ export async function sendWithRetries(
   }
 
   function giveUp(reason: RateLimitReason, waitMs: number | null, reply?: Reply | null): RateLimitedFacts {
-    const { told, body } = reply ?? {};
-    const { serverCode = null, serverMessage = null } = body ?? {};
+    const body = reply?.body;
     const retryAt = waitMs === null ? null : endOf(waitMs);
     return {
-      method, url, reason, waitMs, retryAt, attempts, serverCode, serverMessage, policies: told?.policies ?? [],
-      response,
+      method, url, reason, waitMs, retryAt, attempts, response, policies: reply?.told.policies ?? [],
+      serverCode: body?.serverCode ?? null, serverMessage: body?.serverMessage ?? null,
     };
   }
 

@@ -1,6 +1,7 @@
 import { headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
 import { countersIn, isCached, parseReset } from "./counters.js";
 import type { LimitsParser, RateLimit } from "./rate-limit.js";
+import { sentMembers } from "./refusal-body.js";
 import { parseDictionary, parseList, type ItemValue, type Member } from "./structured-field.js";
 
 /** The limits of one family of fields. None when the family is absent or malformed. */
@@ -89,7 +90,7 @@ function namedLimits(members: readonly Member[], policies: readonly Member[]): R
     const remaining = scaledInteger(r);
     const resetMs = scaledInteger(t, 1_000);
     if (typeof policy !== "string" || remaining === null || (t !== undefined && resetMs === null)) return [];
-    const { q, w: window, qu } = byName.get(policy) ?? {};
+    const { q, w: window, qu } = sentMembers(byName.get(policy)) as Member["params"];
     const cost = scaledInteger(c);
     const told = {
       policy, limit: scaledInteger(q), remaining, resetMs, windowMs: scaledInteger(window, 1_000) || null,

@@ -23,6 +23,8 @@ export interface ToldWait {
   readonly source: Place[0] | undefined;
 }
 
+type Fields = Record<string, string>;
+
 /** A place where a wait may stand, the wait in milliseconds, and whether its unit is a guess. */
 type Place = readonly [source: string, waitMs: number | null, isGuess?: true];
 
@@ -63,7 +65,8 @@ function waitPlaces(
     ...vendors.map((limits): Place => ["vendor", waitForLimits(limits)]),
     ...(isCached(headers) ? [] : fields),
     ...WAIT_MEMBERS.map((path): Place => ["body", longest(membersAt(body, path).map(secondsToMs))]),
-    ...membersAt(body, "error.metadata.headers").flatMap((inner) => waitPlaces(Object(inner), sent, [])), // OpenRouter
+    // OpenRouter
+    ...membersAt(body, "error.metadata.headers").flatMap((inner) => waitPlaces(sentMembers(inner) as Fields, sent, [])),
   ];
 }
 
@@ -132,16 +135,16 @@ function rateLimitWait(text: string, sent: number): number | null {
 
 /** Whether a limit of requests in flight refuses: it has nothing left, or less than the cost and a wait. */
 export function isConcurrent(headers: HeaderSource): boolean {
-  const nameOf = (item: Record<string, string>): unknown => Object.keys(item)[0];
+  const nameOf = (item: Fields): unknown => Object.keys(item)[0];
   const refusing = namedItems(headerOf(headers, "ratelimit")).filter(({ r, t }) => r === "0" || t).map(nameOf);
   const policies = namedItems(headerOf(headers, "ratelimit-policy"));
   return policies.some((policy) => policy["qu"] === '"concurrent-requests"' && refusing.includes(nameOf(policy)));
 }
 
 // A name with a comma or semicolon is cut, which leaves the parameters behind it as they are.
-function namedItems(text: string): Record<string, string>[] {
+function namedItems(text: string): Fields[] {
   return text.split(",").map((item) => {
     const pairs = item.trim().split(/\s*;\s*/).map((part) => part.split("="));
-    return sentMembers(Object.fromEntries(pairs)) as Record<string, string>;
+    return sentMembers(Object.fromEntries(pairs)) as Fields;
   });
 }

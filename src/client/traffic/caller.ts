@@ -1,3 +1,4 @@
+import { ownMembers } from "../../core/check.js";
 import type { Timing, TrafficCall, TrafficResponse } from "../fetch/options.js";
 import { getOrCreate } from "./lru.js";
 import type { LaterCalls } from "./pace.js";
@@ -111,7 +112,7 @@ function updateThrottles(
   const limits = response.limits ?? [];
   const pause = (throttle: Throttle, waitMs: number): void => pauseThrottle(throttle, waitMs, caller.sent, now, timing.random);
   if (isRefused) for (const draw of drawsOf(caller, route)) uncountRefused(draw, now);
-  for (const told of limits) {
+  for (const told of limits.map(ownMembers)) {
     const name = told.policy ?? route.name;
     const throttle = linkThrottle(caller, route, name, told.cost ?? 1);
     if (!pace || !recordLimit(throttle, told, number, countLater(caller, pending, throttle, name), now)) continue;
