@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import type { Plugin } from "vite";
+import { normalizePath, type Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 import entries from "./entries.json" with { type: "json" };
 import { luaInTests } from "./scripts/minify-lua.mjs";
@@ -16,7 +16,8 @@ alias.push({ find: /^#diagnostics$/, replacement: fileURLToPath(new URL("src/dia
 const seed = process.env["FC_SEED"] ?? "20261101";
 const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SEED to draw other cases)`) };
 
-const FEW_CASES = fileURLToPath(new URL("test/setup/few-cases.ts", import.meta.url));
+const drawsAll = process.env["SLUICE_ALL_CASES"] === "1" || process.env["SLUICE_HISTORIES"] !== undefined;
+const FEW_CASES = normalizePath(fileURLToPath(new URL("test/setup/few-cases.ts", import.meta.url)));
 /** Properties draw few cases, so that `npm test` stays quick. `npm run check` asks for all of them. */
 export const fewCases: Plugin = {
   name: "few-cases",
@@ -24,7 +25,10 @@ export const fewCases: Plugin = {
   resolveId: (id, importer) => (id === "fast-check" && importer !== FEW_CASES ? FEW_CASES : undefined),
 };
 
-/** Tests of servers, browsers, older majors and tools of this repository, and the longest proofs: a project of their own, so that `npm test` stays quick. */
+/**
+ * Tests of servers, browsers, older majors, long programs and the tools of this repository, and the longest proofs: a
+ * project of their own, so that `npm test` stays quick.
+ */
 export const services: string[] = [
   "test/{docs-compile,editor,runtimes}.test.ts",
   "test/{mutants,scripts}/*.test.ts",
@@ -39,7 +43,7 @@ export const services: string[] = [
   "test/stores/cas*.test.ts",
   "test/guard/{slow-server,stalled-loop}.test.ts",
   "test/http/options/polluted-adapters.test.ts",
-  "test/examples/{admin,admin-outage,alarms,heavy-hitters,job-runner,live-limits,numbers,reports,stores,custom-store,outage,login,logging,llm,llm-parts,llm-processes,live-page,mobile-client,settings-process}.test.ts",
+  "test/examples/{admin,admin-outage,alarms,heavy-hitters,job-runner,live-limits,numbers,reports,stores,custom-store,outage,login,logging,llm-parts,llm-processes,live-page,mobile-client,settings-process}.test.ts",
   "test/stores/lease/{lease-*,changes,flood}.test.ts",
   "test/in-flight/{gate-aborts,killed-processes,lost-answers,many-streams,many-works,paused}.test.ts",
   "test/replays/replays.test.ts",
@@ -66,10 +70,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        plugins: process.env["SLUICE_ALL_CASES"] === "1" ? [] : [fewCases],
+        plugins: drawsAll ? [] : [fewCases],
         test: {
           name: "unit",
-          env: { SLUICE_TEST_PROJECT: "unit" },
+          env: { SLUICE_TEST_PROJECT: "unit", SLUICE_ALL_CASES: drawsAll ? "1" : "" },
           include: ["test/**/*.test.ts"],
           exclude: ["**/node_modules/**", "test/package/**", ...services],
           setupFiles: ["test/setup.ts"],

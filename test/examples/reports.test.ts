@@ -3,4 +3,4 @@ import { test } from "vitest";
 import { ExampleServer, FRAMEWORKS } from "./example-server.js";
 import { walkReports } from "./reports.js";
 
-test.concurrent.each(FRAMEWORKS)("two reports of a caller run at once, with %s", (framework) => walkReports(() => ExampleServer.start(["--framework", framework])));
+test.concurrent.each(FRAMEWORKS)("with %s, two reports run at once, a third is told when to ask again, and a place is free when one is done", (framework) => walkReports(() => ExampleServer.start(["--framework", framework])));

@@ -17,7 +17,7 @@ describeWith("redis-server", "--store redis", () => {
 
   test("two servers share a caller's budget", () => share(start));
 
-  test("two reports of a caller run at once", () => walkReports(start));
+  test("two reports run at once, a third is told when to ask again, and a place is free when one is done", () => walkReports(start));
 
   test("while Redis is unavailable, callers have a share, then are told 503 and never 429; afterwards they have their budget again", async () => {
     const own = await startRedis();
@@ -95,7 +95,7 @@ describeWith("postgres", "--store postgres", () => {
 
   test("two servers share a caller's budget", () => share(start));
 
-  test("two reports of a caller run at once", () => walkReports(start));
+  test("two reports run at once, a third is told when to ask again, and a place is free when one is done", () => walkReports(start));
 });
 
 /** Three codes for one number, whichever server is asked. */

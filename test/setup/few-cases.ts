@@ -1,4 +1,4 @@
-// In place of fast-check: at most 20 cases for each property: most faults that random cases find, the first few find.
+// In place of fast-check. Each property draws at most 20 cases: most faults that random cases find, the first few find.
 import * as all from "fast-check";
 
 const MOST = 20;

@@ -11,6 +11,7 @@ import { parseDictionary, parseList } from "../../../src/client/reading/structur
 import { parseWait } from "../../../src/client/reading/wait.js";
 import { parseHttpDate } from "../../../src/http/retry-after/http-date.js";
 import { toHttpDate } from "../../../src/http/retry-after/retry-after.js";
+import { seenTimes } from "../../helpers/seen.js";
 import { histories, type History } from "../../http/arbitrary.js";
 import { exhaust, open, type Answer } from "../../http/asking.js";
 
@@ -203,7 +204,7 @@ test("60 · no fields make it throw, or give NaN or a negative number", () => {
     }),
     { numRuns: 500 },
   );
-  expect(read).toBeGreaterThan(0);
+  expect(read).toBeGreaterThanOrEqual(seenTimes(100));
 });
 
 test("60 · no text makes any parser throw", () => {
