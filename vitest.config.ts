@@ -79,7 +79,7 @@ export default defineConfig({
           setupFiles: ["test/setup.ts"],
           // Files share what they import: that halves the time of many small files. test/setup fails a file that leaves state.
           isolate: false,
-          // While a test waits for a socket, another worker uses its core. Projects with other numbers run one after the other.
+          // While a test waits for a socket, another worker uses its core. A project with another number needs a group of its own.
           maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 1 },
           testTimeout: 20_000,

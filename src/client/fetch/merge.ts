@@ -6,7 +6,7 @@ import type { WaitInfo } from "./options.js";
 /** How a call ended: a response, or the facts of its error. */
 export type CallResult = Response | RateLimitedFacts;
 
-/** Whether a call ended without a response to return. */
+/** Whether a call was given up: then these are the facts of its error. */
 export function isGivenUp(result: CallResult): result is RateLimitedFacts {
   return Object.hasOwn(result, "reason");
 }
