@@ -111,6 +111,17 @@ export async function startCluster(withReplicas = false): Promise<OwnCluster> {
   return { ports: masters.map(({ port }) => port), masters, replicas, stop };
 }
 
+/** Lets the masters of a cluster name `ports` as theirs, such as those of proxies, and waits until each of them knows. */
+export async function announce({ masters }: OwnCluster, ports: readonly number[]): Promise<void> {
+  const clients = masters.map(({ port }) => new Redis(port));
+  for (const [i, client] of clients.entries()) await client.config("SET", "cluster-announce-port", String(ports[i]));
+  await each(clients, async (client) => {
+    const nodes = String(await client.cluster("NODES"));
+    return ports.every((port) => nodes.includes(`:${port}@`));
+  });
+  for (const client of clients) client.disconnect();
+}
+
 /** Makes one cluster of the servers, with the slots on the first three. */
 async function joinAll(nodes: readonly OwnRedis[], clients: readonly Redis[]): Promise<void> {
   for (const [i, client] of clients.entries()) {

@@ -7,7 +7,7 @@ import * as redis6 from "redis6";
 import { createLimiter, definePolicy, monthly, perDay, whenDone } from "sluice";
 import { RedisStore, type RedisClient, type RedisSend } from "sluice/redis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { startCluster, startRedis, startSentinel, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
+import { announce, startCluster, startRedis, startSentinel, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { startSilentProxy, type SilentProxy } from "../../helpers/silent-proxy.js";
 import { startUpstash, type UpstashRest } from "../../helpers/upstash-rest.js";
@@ -33,6 +33,8 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
     [server, cluster] = await Promise.all([startRedis(), startCluster()]);
     proxy = await startSilentProxy("127.0.0.1", server.port);
     nodes = await Promise.all(cluster.ports.map((port) => startSilentProxy("127.0.0.1", port)));
+    // No `natMap`: after a MOVED, ioredis looks a node up by the address from before the map, and asks any node.
+    await announce(cluster, nodes.map(({ port }) => port));
     rest = await startUpstash(server.url);
   });
   afterAll(async () => {
@@ -51,7 +53,7 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
     client.on("error", quiet);
     return { client, lose: () => proxy.loseAnswer(), close: () => client.disconnect() };
   };
-  const natMap = () => Object.fromEntries(cluster.ports.map((port, i) => [`127.0.0.1:${port}`, at((nodes[i] as SilentProxy).port)]));
+  const seed = () => [at((nodes[0] as SilentProxy).port)];
   const loseOnEach = (): void => {
     for (const node of nodes) node.loseAnswer();
   };
@@ -63,9 +65,9 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
     iovalkey: () => one(new iovalkey.Redis(proxy.port)),
     "ioredis as the page on Redis says": () => one(new ioredis.Redis(proxy.port, { commandTimeout: 10_000, maxRetriesPerRequest: 1 })),
     "ioredis with a prefix and without a bound on retries": () => one(new ioredis.Redis(proxy.port, { keyPrefix: "app:", maxRetriesPerRequest: null })),
-    "a cluster of ioredis 5": () => many(new ioredis.Cluster([at(cluster.ports[0] as number)], { natMap: natMap() })),
-    "a cluster of ioredis 6": () => many(new ioredis6.Cluster([at(cluster.ports[0] as number)], { natMap: natMap() })),
-    "a cluster of iovalkey with a prefix": () => many(new iovalkey.Cluster([at(cluster.ports[0] as number)], { natMap: natMap(), redisOptions: { keyPrefix: "app:" } })),
+    "a cluster of ioredis 5": () => many(new ioredis.Cluster(seed())),
+    "a cluster of ioredis 6": () => many(new ioredis6.Cluster(seed())),
+    "a cluster of iovalkey with a prefix": () => many(new iovalkey.Cluster(seed(), { redisOptions: { keyPrefix: "app:" } })),
     "a function": () => {
       const client = new ioredis.Redis(proxy.port);
       return { ...one(client), client: ([name, ...args]) => client.call(name, ...args) };
@@ -80,11 +82,13 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
   }
   const make = (client: RedisClient | RedisSend, prefix: string) =>
     createLimiter({ policy, store: new RedisStore(client, { prefix, timeoutMs: 10_000, breaker: false }), onStoreError: "unavailable" });
+  // A test that is tried again has new keys.
+  let tries = 0;
   const COST = { day: 10_000, month: 10_000 };
 
   test.each(Object.entries(sendingAgain))("%s: settle, refund, credit and debit act once", async (name, connect) => {
     const { client, lose, close } = connect();
-    const limiter = make(client, `resend-${name.replaceAll(" ", "-")}`);
+    const limiter = make(client, `resend-${name.replaceAll(" ", "-")}-${String((tries += 1))}`);
     try {
       for (const key of ["ann", "a{b}c", "x{}y", `long ${"k".repeat(300)}`]) {
         // The work of others, which still runs.
