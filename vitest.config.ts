@@ -57,6 +57,8 @@ export const services: string[] = [
 // The machine decides when a server or a browser starts, answers and fails over, and each of their tests sets a limit to
 // that. On a busy machine a limit may pass. A test that is wrong fails three times.
 const retry = process.env["CI"] ? 2 : 0;
+// SLUICE_TRY_TWICE shows that these tests can be tried again at all: each of them is tried twice, and the second try decides.
+const tries = process.env["SLUICE_TRY_TWICE"] === "1" ? { retry: 1, runner: "test/setup/try-twice.ts" } : { retry };
 
 export default defineConfig({
   resolve: { alias },
@@ -87,7 +89,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "services", include: services, retry, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
+        test: { name: "services", include: services, ...tries, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
       },
       // The recipes of examples/hosts, with packages of their own: `npm run check:hosts` installs them first.
       {

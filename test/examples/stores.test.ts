@@ -11,13 +11,18 @@ describeWith("redis-server", "--store redis", () => {
   let redis: OwnRedis;
   beforeAll(async () => void (redis = await startRedis()));
   afterAll(() => redis.stop());
-  const start = () => ExampleServer.start(["--store", "redis", "--store-timeout", "off"], { SLUICE_REDIS_URL: redis.url });
+  let places = 0;
+  /** What starts servers over one place, which is empty: one of the 16 databases. */
+  const place = () => {
+    const url = `${redis.url}/${(places++) % 16}`;
+    return () => ExampleServer.start(["--store", "redis", "--store-timeout", "off"], { SLUICE_REDIS_URL: url });
+  };
 
-  walk([{ title: "node, redis", start }]);
+  walk([{ title: "node, redis", start: () => place()() }]);
 
-  test("two servers share a caller's budget", () => share(start));
+  test("two servers share a caller's budget", () => share(place()));
 
-  test("two reports run at once, a third is told when to ask again, and a place is free when one is done", () => walkReports(start));
+  test("two reports run at once, a third is told when to ask again, and a place is free when one is done", () => walkReports(place()));
 
   test("while Redis is unavailable, callers have a share, then are told 503 and never 429; afterwards they have their budget again", async () => {
     const own = await startRedis();
@@ -76,26 +81,27 @@ describeWith("redis-server", "while Redis accepts and never answers, as the sett
 });
 
 describeWith("postgres", "--store postgres", () => {
-  const schema = `sluice_example_${process.pid}`;
-  const url = new URL(postgresUrl());
-  url.searchParams.set("options", `-c search_path=${schema}`);
-  const start = () => ExampleServer.start(["--store", "postgres", "--store-timeout", "off"], { SLUICE_POSTGRES_URL: url.href });
-
-  let admin: pg.Pool;
-  beforeAll(async () => {
-    admin = new pg.Pool({ connectionString: postgresUrl(), max: 1 });
+  const admin = new pg.Pool({ connectionString: postgresUrl(), max: 1 });
+  const schemas: string[] = [];
+  /** What starts servers over one place, which is empty: a schema. */
+  const place = async () => {
+    const schema = `sluice_example_${process.pid}_${schemas.length}`;
+    schemas.push(schema);
     await admin.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE; CREATE SCHEMA ${schema}`);
-  });
+    const url = new URL(postgresUrl());
+    url.searchParams.set("options", `-c search_path=${schema}`);
+    return () => ExampleServer.start(["--store", "postgres", "--store-timeout", "off"], { SLUICE_POSTGRES_URL: url.href });
+  };
   afterAll(async () => {
-    await admin.query(`DROP SCHEMA ${schema} CASCADE`);
+    for (const schema of schemas) await admin.query(`DROP SCHEMA ${schema} CASCADE`);
     await admin.end();
   });
 
-  walk([{ title: "node, postgres", start }]);
+  walk([{ title: "node, postgres", start: async () => (await place())() }]);
 
-  test("two servers share a caller's budget", () => share(start));
+  test("two servers share a caller's budget", async () => share(await place()));
 
-  test("two reports run at once, a third is told when to ask again, and a place is free when one is done", () => walkReports(start));
+  test("two reports run at once, a third is told when to ask again, and a place is free when one is done", async () => walkReports(await place()));
 });
 
 /** Three codes for one number, whichever server is asked. */

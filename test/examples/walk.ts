@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { device, phone, user, type ExampleServer, type Reply } from "./example-server.js";
 
-/** A server to walk: its greeting's title, how it starts, and the one that was started. */
+/** A server to walk: its greeting's title, how it starts (with full buckets), and the one that was started. */
 export interface Walked {
   readonly title: string;
   readonly start: () => Promise<ExampleServer>;
@@ -20,13 +20,17 @@ const fieldsOfLimits = ({ headers }: Reply): string[] => Object.keys(headers).fi
 
 /** Starts the servers, walks all of them at once, and stops them. */
 export function walk(all: readonly Walked[]): void {
+  const started = new Set<ExampleServer>();
   afterAll(() => {
-    for (const { server } of all) server?.kill();
+    for (const server of started) server.kill();
   });
+  const start = async (walked: Walked): Promise<void> => void started.add((walked.server = await walked.start()));
 
   // Each test has callers of its own, so that none of them changes what another sees.
   describe.concurrent.each(all)("$title", (walked) => {
-    beforeAll(async () => void (walked.server = await walked.start()), 30_000);
+    beforeAll(() => start(walked), 30_000);
+    // A test that is tried again finds full buckets.
+    beforeEach(({ task }) => ((task.result?.retryCount ?? 0) > 0 ? start(walked) : undefined), 30_000);
 
     test("greets with its URL, the one thought, and five commands to try", () => {
       const { lines, url } = serverOf(walked);
@@ -213,8 +217,10 @@ export function walk(all: readonly Walked[]): void {
   });
 
   describe("in the end", () => {
-    test.concurrent.each(all)("$title finishes the request in flight, takes no other, and ends with 0", async (walked) => {
+    test.concurrent.for(all)("$title finishes the request in flight, takes no other, and ends with 0", async (walked, { task }) => {
+      if ((task.result?.retryCount ?? 0) > 0) await start(walked);
       const server = serverOf(walked);
+      await askForEachLine(server);
       const socket = open(server).setEncoding("utf8");
       let received = "";
       socket.on("data", (chunk: string) => (received += chunk));
@@ -246,6 +252,14 @@ export function walk(all: readonly Walked[]): void {
 }
 
 const serverOf = ({ server }: Walked): ExampleServer => server as ExampleServer;
+
+/** Asks for what `expectLog` looks for, also if the tests above did not ask this server. */
+async function askForEachLine(server: ExampleServer): Promise<void> {
+  await server.ask("GET /inbox", device("bursting in the end"));
+  for (let i = 0; i < 4; i++) await server.ask("POST /login/code", user("bob"), phone("+15550199"));
+  await server.ask("POST /login/code", user("bob"));
+  for (const what of ["GET /health", "GET /inbox", "PUT /inbox"]) await server.ask(what);
+}
 
 /** One line for each request, of one shape, that says how it went. */
 function expectLog(log: Record<string, unknown>[], asked: number): void {

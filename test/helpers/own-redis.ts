@@ -32,6 +32,13 @@ export async function startRedis(args: readonly string[] = [], port?: number): P
   return launch(port ?? (await freePort()), () => ["--save", "", "--appendonly", "no", ...args], "Ready to accept");
 }
 
+/** Removes all data of the servers. */
+export async function flush(...servers: readonly OwnRedis[]): Promise<void> {
+  const clients = servers.map(({ port }) => new Redis(port));
+  await Promise.all(clients.map((client) => client.flushall()));
+  for (const client of clients) client.disconnect();
+}
+
 /** Starts a Sentinel that watches a server under the name `primary`, with a short time until failover. */
 export async function startSentinel({ port }: OwnRedis): Promise<OwnRedis> {
   const rules = [`monitor primary 127.0.0.1 ${port} 1`, "down-after-milliseconds primary 300", "failover-timeout primary 3000"];

@@ -2,7 +2,7 @@
 import pg from "pg";
 import { createLimiter, definePolicy, perHour, type Decision } from "sluice";
 import { PostgresStore } from "sluice/postgres";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { noOwnPostgres, startPostgres, type OwnPostgres } from "../../helpers/own-postgres.js";
 import { describeUnless } from "../../helpers/skip.js";
 
@@ -13,18 +13,19 @@ const keys = Array.from({ length: 10 }, (_, i) => `key ${i}`);
 describeUnless(noOwnPostgres(), "a promoted standby of Postgres", () => {
   let primary: OwnPostgres;
   let standby: OwnPostgres;
-  const pools: pg.Pool[] = [];
+  let pools: pg.Pool[];
   const poolOf = ({ url }: OwnPostgres, max = 6): pg.Pool => {
     const pool = new pg.Pool({ connectionString: url, max }).on("error", () => undefined);
     pools.push(pool);
     return pool;
   };
-  beforeAll(async () => {
+  beforeEach(async () => {
+    pools = [];
     primary = await startPostgres();
     await new PostgresStore(poolOf(primary)).migrate();
     standby = await primary.startStandby();
   }, 60_000);
-  afterAll(async () => {
+  afterEach(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
     await standby?.stop();
     await primary?.stop();

@@ -36,6 +36,7 @@ describeWith("postgres", "under many hands", () => {
     }, 30_000);
 
     test("L10 · together: opposite orders on many connections never wait in a circle and never charge half", async () => {
+      await admin.query(`TRUNCATE ${TABLES.together}`); // a test that is tried again has full buckets
       const pool = new pg.Pool({ connectionString: postgresUrl(), max: 12 });
       const store = new PostgresStore(pool, { table: TABLES.together, clock: () => 0 });
       const wide = definePolicy({ name: "wide", capacity: 1_000, refill: perHour(1) });
@@ -56,6 +57,7 @@ describeWith("postgres", "under many hands", () => {
     });
 
     test("connections that are cut under load cost no more than the decisions they carried", async () => {
+      await admin.query(`TRUNCATE ${TABLES.cut}`);
       const pool = new pg.Pool({ connectionString: postgresUrl(), max: 6, application_name: TABLES.cut });
       pool.on("error", () => undefined); // an idle connection was cut; without a listener the process would end
       const store = new PostgresStore(pool, { table: TABLES.cut, clock: () => 0 });

@@ -26,6 +26,7 @@ describeWith("postgres", "behind PgBouncer", () => {
     describe.each(["transaction", "statement", "session"] as const)("in %s mode", (mode) => {
       let bouncer: OwnServer;
       const pools: pg.Pool[] = [];
+      let tries = 0;
       beforeAll(async () => void (bouncer = await startPgBouncer(postgresUrl(), mode)));
       afterAll(async () => {
         await Promise.all(pools.map((pool) => pool.end()));
@@ -38,7 +39,8 @@ describeWith("postgres", "behind PgBouncer", () => {
       };
 
       test("several processes, with names and without, and one without grants: exactly what each bucket has", async () => {
-        const policy = definePolicy({ name: `several ${mode}`.replace(" ", "-"), capacity: CAPACITY, refill: perHour(1) });
+        // Full buckets, also when the test is tried again.
+        const policy = definePolicy({ name: `several-${mode}-${(tries += 1)}`, capacity: CAPACITY, refill: perHour(1) });
         // In session mode a server connection is one client's until it disconnects, so there are two clients.
         const stores = mode === "session" ? [storeOf({}), storeOf({ prepare: false })] : [storeOf({}), storeOf({}), storeOf({ prepare: true }), storeOf({ prepare: false })];
         const keys = ["a", "b", "c", "d", "e"];

@@ -5,8 +5,8 @@ import { createClient, createCluster } from "redis";
 import { createLimiter, createObserver, definePolicy, monthly, perHour, whenDone, type LimiterEvent } from "sluice";
 import { RedisStore, type RedisSend } from "sluice/redis";
 import { storeSuite } from "sluice/testing";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { flush, startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
@@ -52,6 +52,8 @@ describeWith("redis-server", "Redis by one function, of", () => {
     server = await startRedis();
     admin = new Redis(server.port);
   });
+  // Buckets are full in each test, also when it is tried again.
+  beforeEach(() => flush(server));
   afterAll(async () => {
     admin.disconnect();
     await server.stop();
@@ -119,6 +121,7 @@ describeWith("redis-server", "Redis by one function, of", () => {
   describe("on a cluster, of", () => {
     let cluster: OwnCluster;
     beforeAll(async () => void (cluster = await startCluster()), 30_000);
+    beforeEach(() => flush(...cluster.masters));
     afterAll(() => cluster.stop());
 
     test.each(Object.entries(onCluster))("%s", async (name, connect) => {

@@ -2,8 +2,8 @@
 import { Redis } from "ioredis";
 import { definePolicy, MemoryStore, perHour, type Decision } from "sluice";
 import { RedisStore, type RedisClient, type RedisStoreOptions } from "sluice/redis";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { flush, startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
 import { onCluster, onOneNode, type Connected } from "../../helpers/redis-clients.js";
 import { describeWith } from "../../helpers/services.js";
 
@@ -67,6 +67,7 @@ describeWith("redis-server", "Redis clients", () => {
   describe("on one node", () => {
     let server: OwnRedis;
     beforeAll(async () => void (server = await startRedis()));
+    beforeEach(() => flush(server)); // full buckets also when a test is tried again
     afterAll(() => server.stop());
 
     test.each(Object.keys(onOneNode))("%s", async (name) => {
@@ -90,6 +91,7 @@ describeWith("redis-server", "Redis clients", () => {
   describe("on a cluster", () => {
     let cluster: OwnCluster;
     beforeAll(async () => void (cluster = await startCluster()), 30_000);
+    beforeEach(() => flush(...cluster.masters));
     afterAll(() => cluster.stop());
 
     test.each(Object.keys(onCluster))("%s", async (name) => {

@@ -2,10 +2,10 @@
 import { Redis } from "ioredis";
 import { definePolicy, perHour } from "sluice";
 import { RedisStore } from "sluice/redis";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { slotOf } from "../../../src/stores/redis/slot.js";
 import { variants } from "../../helpers/load.js";
-import { startCluster, type OwnCluster } from "../../helpers/own-redis.js";
+import { flush, startCluster, type OwnCluster } from "../../helpers/own-redis.js";
 import { onCluster, type Connected } from "../../helpers/redis-clients.js";
 import { describeWith } from "../../helpers/services.js";
 
@@ -15,6 +15,7 @@ const keys = ["ann", "bob", "eve"];
 describeWith("redis-server", "Redis Cluster under load", () => {
   let cluster: OwnCluster;
   beforeAll(async () => void (cluster = await startCluster()));
+  beforeEach(() => flush(...cluster.masters)); // full buckets also when a test is tried again
   afterAll(() => cluster.stop());
 
   test.each(variants)("L1 · a slot moves to and fro: every token is granted once, and nothing hangs; $name", async ({ name, options }) => {

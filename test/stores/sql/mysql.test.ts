@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import mysql, { type Pool, type RowDataPacket } from "mysql2/promise";
 import { definePolicy, perHour } from "sluice";
 import { ManualClock, storeSuite } from "sluice/testing";
@@ -44,6 +45,7 @@ describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
 
   test("L1 · four processes share one table: not one token too many, not one lost", async () => {
     const counted = `${table}_counted`;
+    await pool.query(`DROP TABLE IF EXISTS ${counted}`);
     await pool.query(createTable(counted));
     await countGrants("mysql", JSON.stringify([mysqlUrl(), counted]));
     await pool.query(`DROP TABLE ${counted}`);
@@ -53,14 +55,15 @@ describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
     const one = mysql.createPool({ uri: mysqlUrl(), connectionLimit: 1 });
     const [[own]] = await one.query<RowDataPacket[]>("SELECT CONNECTION_ID() AS id");
     const store = mysqlStore(one, { table });
+    const ann = randomUUID(); // a full bucket, also when the test is tried again
     const holder = await pool.getConnection();
     onTestFinished(async () => {
       holder.destroy();
       await one.end();
     });
     await holder.beginTransaction();
-    await holder.query(`INSERT INTO ${table} (name) VALUES (?)`, ["lost ann"]);
-    const failed = expect(store.consume(policy, "ann", 1)).rejects.toMatchObject({ code: "PROTOCOL_CONNECTION_LOST" });
+    await holder.query(`INSERT INTO ${table} (name) VALUES (?)`, [`lost ${ann}`]);
+    const failed = expect(store.consume(policy, ann, 1)).rejects.toMatchObject({ code: "PROTOCOL_CONNECTION_LOST" });
     for (let waits = false; !waits; ) {
       const [rows] = await pool.query<RowDataPacket[]>("SELECT 1 FROM information_schema.processlist WHERE id = ? AND info LIKE 'INSERT%'", [own?.["id"]]);
       waits = rows.length > 0;
@@ -68,6 +71,6 @@ describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
     await pool.query("KILL ?", [own?.["id"]]);
     await failed;
     await holder.rollback();
-    expect((await store.consume(policy, "ann", 1)).remaining).toBe(2);
+    expect((await store.consume(policy, ann, 1)).remaining).toBe(2);
   });
 });

@@ -2,10 +2,10 @@
 import { Redis } from "ioredis";
 import { definePolicy, perHour } from "sluice";
 import { RedisStore } from "sluice/redis";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashTags, spreadPrefix } from "../../../../src/stores/redis/cluster/hash-tags.js";
 import { slotOf } from "../../../../src/stores/redis/slot.js";
-import { startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../../helpers/own-redis.js";
+import { flush, startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../../helpers/own-redis.js";
 import { onCluster, type Connected } from "../../../helpers/redis-clients.js";
 import { describeWith } from "../../../helpers/services.js";
 
@@ -55,6 +55,8 @@ describeWith("redis-server", "keys under hash tags", () => {
   beforeAll(async () => {
     [cluster, alone] = await Promise.all([startCluster(), startRedis()]);
   }, 30_000);
+  // Buckets are full in each test, also when it is tried again.
+  beforeEach(() => flush(alone, ...cluster.masters));
   afterAll(() => Promise.all([cluster.stop(), alone.stop()]));
 
   test.each(Object.keys(onCluster))("L1 · %s: every key grants its capacity, and keys of one tag are taken together", async (name) => {

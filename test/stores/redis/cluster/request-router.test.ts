@@ -4,7 +4,7 @@ import { Cluster, Redis } from "ioredis";
 import { combine, createLimiter, definePolicy, perHour } from "sluice";
 import { RedisStore, type RedisStoreOptions } from "sluice/redis";
 import { storeSuite } from "sluice/testing";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { slotOf } from "../../../../src/stores/redis/slot.js";
 import { startCluster, type OwnCluster } from "../../../helpers/own-redis.js";
 import { onCluster, type Connected } from "../../../helpers/redis-clients.js";
@@ -24,6 +24,8 @@ describeWith("redis-server", "Redis Cluster", () => {
     cluster = await startCluster();
     nodes = cluster.ports.map((port) => new Redis(port));
   }, 30_000);
+  // Buckets are full in each test, also when it is tried again.
+  beforeEach(() => all((node) => node.flushall()));
   afterAll(async () => {
     for (const node of nodes) node.disconnect();
     await cluster.stop();
@@ -129,7 +131,6 @@ describeWith("redis-server", "Redis Cluster", () => {
   });
 
   test("where most keys are not on the node that the client names, it is asked slot by slot, exactly, and one warning says so", async () => {
-    await all((node) => node.flushall()); // full buckets also when the test is tried again
     const client = ioredis();
     await client.ping();
     // As behind a proxy that sends a call without keys to any node.
@@ -157,8 +158,8 @@ describeWith("redis-server", "Redis Cluster", () => {
     test.each(Object.keys(onCluster).filter((name) => !name.includes("prefix")))("L10 · %s: takes all charges of one node or none, and says when keys are apart", async (name) => {
       const { client, close } = await connect(name);
       const store = new RedisStore(client, { denyCacheMs: 0 });
-      await Promise.all(onMaster(1, 9).map((key) => store.reset(policy, key)));
       const charges = onMaster(1, 9).map((key, i) => ({ policy, key, cost: i + 1 }));
+      await store.peek(policy, (charges[0] as { key: string }).key, 0); // connects its node
       expect(store.takesTogether?.(charges)).toBe(true);
       const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => store.consumeTogether(i % 2 === 0 ? charges : charges.toReversed())));
       expect(answers.filter((decisions) => decisions.every(({ allowed }) => allowed))).toHaveLength(4);

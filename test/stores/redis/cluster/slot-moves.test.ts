@@ -80,7 +80,7 @@ describeWith("redis-server", "Redis Cluster whose slots move", () => {
 
   test.each(Object.keys(onCluster).flatMap((name) => [[name, "together"], [name, "one by one"]] as const))("L1 · %s: keys that stayed behind while their slots move are not taken for full buckets, asked %s", async (name, how) => {
     const { client, close } = await connect(name);
-    const prefix = `half ${name} ${how}`;
+    const prefix = `half ${name} ${how} ${randomUUID()}`;
     const own = name.includes("prefix") ? "app:" : "";
     const store = new RedisStore(client, { prefix, denyCacheMs: 0 });
     const [from, to] = [0, 1];
