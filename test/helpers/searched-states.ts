@@ -24,6 +24,9 @@ const AT_ONCE = 250;
 /** A store with the verbs that the worlds use. */
 type FullStore = Required<Pick<AsyncStore, "consume" | "peek" | "adjust" | "renew" | "block" | "reset">>;
 
+/** Each run has keys of its own, also that of a test that is tried again. */
+let runs = 0;
+
 /** A state, and the key that it gets in a store. */
 interface Sampled {
   readonly key: string;
@@ -38,6 +41,7 @@ interface Sampled {
  */
 export async function compareStates(storeOf: (clock: () => number) => FullStore, count: number, seed: number): Promise<{ states: number; calls: number }> {
   const all = { states: 0, calls: 0 };
+  runs += 1;
   let missing = count;
   for (const [i, { world, drawn }] of samples(count, seed).entries()) {
     const policies = world.policies(REAL).map((options) => REAL.definePolicy(options));
@@ -96,7 +100,7 @@ function sampleOf(world: StoreWorld, count: number, seed: number): Sampled[] {
     // Each state so far is in the sample with the same chance.
     random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
     const place = kept.length < count ? kept.length : Math.floor((random / 2 ** 32) * seen);
-    if (place < count) kept[place] = { key: `${world.name} ${place}`, state, calls, records: new Map() };
+    if (place < count) kept[place] = { key: `${runs} ${world.name} ${place}`, state, calls, records: new Map() };
   });
   return kept;
 }
