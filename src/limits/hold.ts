@@ -30,10 +30,14 @@ export class RequestHold implements Hold {
     handler.catch(ignore); // the caller of the handler hears of its error
   }
 
+  leave(): void {
+    this.#leftAt = Math.min(this.#leftAt, monotonicClock());
+  }
+
   handlerDone(hasLeft: boolean): Promise<void> | undefined {
     const handler = this.#handler;
     if (handler === null || this.#hasLapsed) return undefined;
-    if (hasLeft) this.#leftAt = Math.min(this.#leftAt, monotonicClock());
+    if (hasLeft) this.leave();
     return new Promise((resolve) => {
       const done = (): void => {
         this.#stopWaiting = null;

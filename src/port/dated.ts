@@ -67,6 +67,8 @@ export interface Hold extends Life {
   unread: (() => void) | null;
   /** The work goes on until `handler` settles. */
   until(handler: Promise<unknown>): void;
+  /** The client has left. From now on the tokens wait for the handler for at most four times `staleAfterMs`. */
+  leave(): void;
   /**
    * Resolves when the handler is done, or the tokens have come back by themselves. Returns undefined if there is
    * nothing to wait for.

@@ -13,6 +13,7 @@ import { rateLimit as onFastify } from "sluice/fastify";
 import type { Outcome } from "sluice/http";
 import { rateLimit as onNode } from "sluice/node";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { inFlightDating } from "../../src/limits/in-flight.js";
 import { soon } from "../helpers/soon.js";
 import { compressEnd } from "./rows/outer.js";
 
@@ -93,6 +94,39 @@ describe("on a connection", () => {
     await wait(() => outcomes.length === 16);
     await new Promise(setImmediate);
     expect(socket().listenerCount("close")).toBe(idle());
+  });
+
+  // The handler waits for an event that never comes, such as "drain" after the last byte was sent.
+  test.each(["node", "fastify", "HTTP/2"])("L21 · %s: a handler that never ends after its answer gives its token back soon after its client has left", async (on) => {
+    const times = { staleAfterMs: 117 + on.length, retryAfterMs: 1_000, maxWorkMs: 3_600_000 }; // a time, and so a beat, of its own
+    const limiter = createLimiter({ policy: { name: "parallel", capacity: 1, returns: { ...times, dating: inFlightDating(times) } }, store: new MemoryStore() });
+    const outcomes: Outcome[] = [];
+    const options = { limiter, key: () => "ann", actualCost: (outcome: Outcome) => void outcomes.push(outcome) };
+    const forever = new Promise<void>(() => {});
+    let client: { destroy(): unknown };
+    if (on === "HTTP/2") {
+      const server = createServer2(onNode<Http2ServerRequest, Http2ServerResponse>(options)((_request, response) => (response.end("hello"), forever))).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      onTestFinished(() => void server.close());
+      const session = connect2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      await once(session.request({ ":path": "/" }).resume(), "end");
+      client = session;
+    } else {
+      let server = createServer(onNode(options)((_request, response) => (response.end("hello"), forever)));
+      if (on === "fastify") {
+        const app = fastify();
+        await app.register(onFastify, options);
+        app.get("/", (_request, reply) => (reply.send("hello"), forever as never));
+        await app.ready();
+        server = app.server;
+      }
+      const socket = connect(await portOf(server), "127.0.0.1").on("error", () => {});
+      socket.write(get("/"));
+      await once(socket, "data");
+      client = socket;
+    }
+    client.destroy(); // test/limits/hold.test.ts: while it is there, the token is renewed
+    await soon(() => expect([limiter.peek("ann").remaining, outcomes]).toEqual([1, [SENT]]));
   });
 
   test("L21 · a handler that takes the connection for itself holds its token until it closes", async () => {

@@ -11,8 +11,8 @@ export interface ClosingResponse {
   readonly req?: { readonly socket?: Closable | null | undefined } | undefined;
   /** The connection of HTTP/1. Null while the response waits behind earlier ones. */
   readonly socket?: object | null | undefined;
-  /** The stream of an HTTP/2 response. */
-  readonly stream?: Closable | undefined;
+  /** The stream of an HTTP/2 response, with its connection. */
+  readonly stream?: (Closable & { readonly session?: Closable | undefined }) | undefined;
   /** Sends the rest of the response. */
   end(body: string): unknown;
   /** Calls `listener` when the response has ended, complete or not; "finish" when its last byte was handed over. */
@@ -35,10 +35,12 @@ export function endOnClose(work: Work, response: ClosingResponse): void {
   const { req, socket, stream } = response;
   const request: Connected = stream === undefined ? (req ?? {}) : { stream };
   const connection = connectionOf(request);
+  const client: Connected = stream === undefined ? request : { socket: stream.session };
   let stop: (() => void) | null = null;
   const end = (isSent = isComplete(response)): void => {
     stop?.();
-    void work.end({ status: isSent ? response.statusCode : 499, aborted: !isSent });
+    const settled = work.end({ status: isSent ? response.statusCode : 499, aborted: !isSent });
+    if (isSent && work.holds && settled !== undefined) leaveWith(client, work, settled);
   };
   // After "close" it is not emitted again: the client left before its request was allowed, or the report came late.
   if (isComplete(response) || (stream ?? response).destroyed === true || connection?.destroyed === true) return end();
@@ -48,6 +50,12 @@ export function endOnClose(work: Work, response: ClosingResponse): void {
   if (stream === undefined && (connection === undefined || socket !== connection)) {
     endWithoutSocket(response, connection as Writing | undefined, () => end(true));
   }
+}
+
+/** Tokens in flight may wait for a handler that goes on after its response. Not for long when its client is gone. */
+function leaveWith(client: Connected, work: Work, settled: Promise<void>): void {
+  const stop = onClose(client, () => work.clientLeft());
+  void settled.then(stop);
 }
 
 /** Ends the work of a request that has no response of Node, such as an upgrade, when its connection has closed. */

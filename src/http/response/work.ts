@@ -13,9 +13,7 @@ import { runAside } from "../user-functions.js";
 
 /** How a request ended, as the server saw it. */
 export interface Outcome {
-  /**
-   * The status that was sent. 499 when the client left before the response was complete, or no reader began its body.
-   */
+  /** The status that was sent. 499 when the client left before the whole response, or no reader began its body. */
   readonly status: number;
   /** True with the status 499. */
   readonly aborted: boolean;
@@ -165,12 +163,14 @@ export class Work {
     this.#of = of;
   }
 
-  /**
-   * Tokens in flight wait for the handler, too: it may go on after its client left. Then they wait for at most four
-   * times `staleAfterMs`.
-   */
+  /** Tokens in flight wait for the handler, too. Once its client has left, for at most four times `staleAfterMs`. */
   holdUntil(handler: Promise<unknown>): void {
     this.#hold?.until(handler);
+  }
+
+  /** Tells that the client left after its whole response was sent: see {@link holdUntil}. */
+  clientLeft(): void {
+    this.#hold?.leave();
   }
 
   /**
