@@ -1,5 +1,6 @@
 import { checkOptions, expected, wholeNumber } from "../core/check.js";
 import { POLICY_OPTIONS } from "../core/policy.js";
+import { keyCure } from "./moving/key-text.js";
 import { replacementOf } from "./moving/misspelt.js";
 import { checkBehavior } from "./limiter-options.js";
 import { checkForeign } from "./moving/moving.js";
@@ -11,8 +12,6 @@ const GATE_FUNCTIONS = ["skip", "respond", "actualCost", "onDecision"];
 const OTHERS = ["key", "cost", "limiter", "headers", "unidentified", "functionTimeoutMs"];
 /** The options of single adapters. */
 const OF_ADAPTERS = ["onError", "hook", "global"];
-const KEY_CURE =
-  'Write `key: (request) => ["user", request.user?.id]`, or `addressKey(request.ip)` for callers who are not signed in';
 
 /**
  * Throws a TypeError or RangeError for the first option of a gate that is unknown, of a wrong type, or in conflict with
@@ -26,7 +25,9 @@ export function checkGateSetup(given: unknown, limiterOptions: readonly string[]
   const { limiter, policy, key, cost } = options;
   if (typeof policy === "object") checkForeign(policy, POLICY_OPTIONS, adapter);
   if (limiter !== undefined) checkGivenLimiter(limiter, policy, limiterOptions.filter((name) => options[name] !== undefined));
-  if (typeof key !== "function") throw new TypeError(`${expected("key", "a function of the request", key)}. ${KEY_CURE}`);
+  if (typeof key !== "function") {
+    throw new TypeError(`${expected("key", "a function of the request", key)}. ${keyCure(adapter)}`);
+  }
   // The limiter checks an object, because it has the names of the limits.
   if (!["function", "object", "undefined"].includes(typeof cost) || cost === null) wholeNumber("cost", cost);
   for (const name of GATE_FUNCTIONS) {
@@ -66,7 +67,7 @@ interface Keyed {
   readonly key?: unknown;
 }
 
-const ONE_CURE = 'Write a `key` for this policy, such as `key: (request) => ["user", request.user?.id]`';
+const ONE_CURE = 'Write a `key` for this policy that returns one key, such as `["user", id]`';
 const NAMES_CURE = "Write a `key` with the names of the members, such as `key: (request) => ({ user: …, tenant: … })`";
 
 /**

@@ -155,7 +155,7 @@ describe.each(versions)("$name", ({ framework }) => {
 
     test("needs a key of its own when it is declared", async () => {
       expect(await declared({ limiter: both(), key }, { policy: two })).toBe(
-        "TypeError: Expected `key` beside `policy`, got the one for a combination. Write a `key` for this policy, such as `key: (request) => [\"user\", request.user?.id]`",
+        "TypeError: Expected `key` beside `policy`, got the one for a combination. Write a `key` for this policy that returns one key, such as `[\"user\", id]`",
       );
       expect(await declared({ limiter: both(), key }, { limiter: limiterOf("one") })).toContain("Expected `key` beside `limiter`, got the one for a combination");
       expect(await declared({ policy: two, key: () => "ann" }, { limiter: both() })).toBe(

@@ -97,10 +97,13 @@ export function postgresSetupSuite(name: string, { Pool, Client }: Pick<typeof p
 
   over("missing rights are told, and the rights of the message are the cure", async (owner, open) => {
     await new PostgresStore(owner, { table }).migrate();
-    await owner.query(`CREATE ROLE ${ROLE}; GRANT USAGE ON SCHEMA ${SCHEMA} TO ${ROLE}`);
+    await owner.query(`CREATE ROLE ${ROLE}; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} FROM PUBLIC`);
     const asRole = (): pg.Pool => open(postgresUrl(), { options: `-c role=${ROLE}` });
-    await failsWith(asRole(), /GRANT SELECT, INSERT, UPDATE, DELETE/);
+    const rights = /GRANT SELECT, INSERT, UPDATE, DELETE on its table .* USAGE on its schema and EXECUTE on its functions/;
+    await failsWith(asRole(), rights);
     await owner.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${ROLE}`);
+    await failsWith(asRole(), rights);
+    await owner.query(`GRANT USAGE ON SCHEMA ${SCHEMA} TO ${ROLE}; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} TO ${ROLE}`);
     expect(await ask(asRole())).toEqual(WORKS);
   });
 

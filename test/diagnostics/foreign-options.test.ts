@@ -1,6 +1,7 @@
 import { createLimiter, MemoryStore, perMinute, perSecond, TokenBucket, unlimited } from "sluice";
 import { createGate } from "sluice/http";
-import { webReader } from "sluice/web";
+import * as forNode from "sluice/node";
+import * as forWeb from "sluice/web";
 import fastify from "fastify";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
@@ -11,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DOCS } from "../../src/warnings/warnings.js";
 import { replacementOf } from "../../src/diagnostics/moving/misspelt.js";
 
+const { webReader } = forWeb;
 const UNREAD = "A refusal is not thrown: look at `(await limiter.consume(key)).allowed`, or write `granted(await limiter.consume(key))`.";
 const policy = { capacity: 5, refill: perSecond(1) };
 const key = () => "ann";
@@ -36,7 +38,7 @@ describe("an option of another library", () => {
     ["max", "policy: { refill: perMinute(1) }"],
     ["points", "policy: { refill: perSecond(1) }"],
     ["timeWindow", "policy: { refill: { tokens: 1_000, everyMs: 1 } }"],
-    ["keyGenerator", 'key: (request) => ["user", request.user?.id]'],
+    ["keyGenerator", 'key: (request) => ["user", userOf(request)]` with your own `userOf`'],
     ["keyPrefix", "a `name` in the policy"],
     ["storeClient", "store: new RedisStore(client)"],
     ["standardHeaders", 'headers: ["triple", "draft-11"]'],
@@ -110,6 +112,17 @@ describe("all old options are named at once, with the caller's own numbers and t
     );
   });
 
+  test.each([
+    ["express", forExpress.rateLimit, '(request) => ["user", request.user?.id]`', "addressKey(request.ip)"],
+    ["fastify", (options: object) => createGate(options as never, { ...webReader, adapter: "fastify" }), '(request) => ["user", request.user?.id]`', "addressKey(request.ip)"],
+    ["hono", forHono.rateLimit, '(c) => ["user", c.var.userId]`', "addressKey(getConnInfo(c).remote.address)"],
+    ["node", forNode.rateLimit, '(request) => ["user", userOf(request)]` with your own `userOf`', "addressKey(address)"],
+    ["web", forWeb.rateLimit, '(request) => ["user", userOf(request)]` with your own `userOf`', "addressKey(address)"],
+  ])("a key is written as %s has it", (_, make, key, address) => {
+    expect(complaint(() => (make as (options: object) => unknown)({ policy }))).toContain(`Write \`key: ${key}, or \`${address}\` for callers`);
+    expect(complaint(() => (make as (options: object) => unknown)({ policy, keyGenerator: 1 }))).toContain(`Here: \`key: ${key}, from the signed-in user`);
+  });
+
   test("the same options in sluice/hono are of hono-rate-limiter", () => {
     const old = { windowMs: 900_000, limit: 1_000, keyGenerator: key, standardHeaders: true };
     const message = complaint(() => forHono.rateLimit(old as never));
@@ -175,6 +188,10 @@ describe("a queue of jobs has the caller's own numbers", () => {
     ["bottleneck", { reservoir: 100, reservoirRefreshAmount: 100, reservoirRefreshInterval: 60_000 }, "{ refill: perMinute(100) }"],
     ["bottleneck", { reservoir: 40, reservoirIncreaseAmount: 2, reservoirIncreaseInterval: 1_000, reservoirIncreaseMaximum: 80 }, "{ capacity: 80, refill: perSecond(2) }"],
     ["bottleneck", { maxConcurrent: 5, minTime: 20, reservoir: 30, reservoirRefreshAmount: 30, reservoirRefreshInterval: 3_600_000 }, '{ limits: [{ name: "parallel", capacity: 5, returns: whenDone() }, { name: "pause", refill: { tokens: 1, everyMs: 20 } }, { name: "rate", refill: perHour(30) }] }'],
+    ["bottleneck", { minTime: 1_000 / 3 }, "{ capacity: 1, refill: perSecond(3) }"],
+    ["bottleneck", { maxConcurrent: 1, minTime: 62.5 }, '{ limits: [{ name: "parallel", capacity: 1, returns: whenDone() }, { name: "pause", capacity: 1, refill: { tokens: 2, everyMs: 125 } }] }'],
+    ["bottleneck", { minTime: Math.PI * 100 }, "{ refill: { tokens: 1, everyMs: 315 } }"], // rounded up: never faster
+    ["p-queue", { interval: 1_000 / 3, intervalCap: 2 }, "{ capacity: 2, refill: perSecond(6) }"],
     ["p-queue", { concurrency: 4 }, "{ capacity: 4, returns: whenDone() }"],
     ["p-queue", { interval: 1_000, intervalCap: 10 }, "{ refill: perSecond(10) }"],
     ["p-queue", { concurrency: 2, interval: 5_000, intervalCap: 10 }, '{ limits: [{ name: "parallel", capacity: 2, returns: whenDone() }, { name: "rate", refill: { tokens: 10, everyMs: 5_000 } }] }'],
@@ -202,6 +219,13 @@ describe("a queue of jobs has the caller's own numbers", () => {
 });
 
 describe("a replacement has a name of its own", () => {
+  test("also where its own is none for a policy", () => {
+    for (const name of ['a"b', "a b", "$&", ""]) {
+      expect(ofGate({ windowMs: 60_000, limit: 5, name })).toContain("`policy: { refill: perMinute(5) }`"); // with a name that was taken out
+    }
+    expect(ofGate({ windowMs: 60_000, limit: 5, name: "my.api-2" })).toContain('{ name: "my.api-2", refill: perMinute(5) }');
+  });
+
   // The names of this process, of which at most 1,000 are kept: other files may have made as many.
   const names = Symbol.for("sluice.1.policyNames");
   const all = globalThis as unknown as Record<symbol, unknown>;

@@ -28,7 +28,7 @@ const setups: ReadonlyArray<readonly [words: string | Error, cure: RegExp]> = [
   ["WRONGPASS invalid or missing auth token", /or its token/],
   ["ERR invalid password", /Correct `username` and `password`/],
   ["NOPERM this user has no permissions to run the 'evalsha' command", /\+evalsha/],
-  ["NOPERM No permissions to access a key", /~sluice:\*/],
+  ["NOPERM No permissions to access a key", /~sluice:\* .*where `sluice` is the `prefix` of the store, after the `keyPrefix` of the client/],
   ["ERR unknown command 'EVALSHA', with args beginning with: ", /Allow EVAL and EVALSHA/],
   ["ERR unknown command `eval`, with args beginning with: ", /Allow EVAL and EVALSHA/],
   ["ERR Error running script (call to f_1): @user_script:1: @user_script: 1: Unknown Redis command called from Lua script", /Redis 6\.2 or newer/],
@@ -40,7 +40,7 @@ const setups: ReadonlyArray<readonly [words: string | Error, cure: RegExp]> = [
   [withCode("3D000"), /Correct `database`/],
   [withCode("3F000"), /correct `table`/],
   [withCode("25006"), /Connect to the primary/],
-  [withCode("42501"), /GRANT SELECT, INSERT, UPDATE, DELETE/],
+  [withCode("42501"), /GRANT SELECT, INSERT, UPDATE, DELETE on its table .* USAGE on its schema and EXECUTE on its functions/],
   [withCode("08P01", "unsupported startup parameter: statement_timeout"), /ALTER ROLE app SET statement_timeout/],
   ["SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string", /Set `password` of the pool/],
 ];

@@ -1,4 +1,5 @@
 import { DOCS } from "../../warnings/warnings.js";
+import { USER_KEY } from "./key-text.js";
 
 const EXPRESS = "express-rate-limit";
 export const FLEXIBLE = "rate-limiter-flexible";
@@ -150,11 +151,11 @@ export const FOREIGN: readonly Replacement[] = [
   },
   {
     of: [EXPRESS, FASTIFY, HONO], names: "keyGenerator",
-    here: '`key: (request) => ["user", request.user?.id]`, from the signed-in user', gate: true,
+    here: `${USER_KEY}, from the signed-in user`, gate: true,
   },
   {
     of: [NEST], names: "getTracker generateKey",
-    here: '`key: (request) => ["user", request.user?.id]`, from the signed-in user', gate: true,
+    here: `${USER_KEY}, from the signed-in user`, gate: true,
   },
   {
     of: [EXPRESS, FASTIFY], names: "ipv6Subnet",

@@ -1,4 +1,5 @@
 import { FLEXIBLE, FOREIGN, GUIDES, JOBS_TEXT, POLICY_TEXT, type Replacement } from "./foreign-options.js";
+import { keyText, USER_KEY } from "./key-text.js";
 import { NAME, newPolicyName } from "./policy-name.js";
 
 /** The package that an adapter most likely replaces. */
@@ -42,7 +43,7 @@ export function checkForeign(given: unknown, known: readonly string[], adapter?:
   const names = joined(found.map(({ name }) => `\`${name}\``));
   const note = origin === FLEXIBLE ? `. ${UNREAD_TEXT}` : "";
   // The text has one name for one policy, so it is chosen last.
-  const cure = here.replaceAll(NAME, newPolicyName(given));
+  const cure = here.replaceAll(NAME, newPolicyName(given)).replaceAll(USER_KEY, keyText(adapter));
   throw new TypeError(
     `Unknown option${found.length > 1 ? "s" : ""} ${names} (of ${origin}). Here: ${cure}${note}. See ${GUIDES[origin]}`,
   );
@@ -69,11 +70,13 @@ function policyText(given: OldOptions, origin: string): string {
     given["windowMs"], given["ttl"], msOf(given["timeWindow"]), msOf(given["window"]),
     typeof seconds === "number" ? seconds * 1_000 : undefined, usualMs,
   ].find((each) => each !== undefined);
-  const [tokens, everyMs] = [written(count, "n"), written(windowMs, "ms")];
+  const [all, wholeMs] = inWholeMs(count, windowMs);
+  const [tokens, everyMs] = [written(all, "n"), written(wholeMs, "ms")];
   if (tokens === undefined || everyMs === undefined) return POLICY_TEXT;
-  const policy = `{ name: "${NAME}", refill: ${refillText(tokens, everyMs)} }`;
+  const burst = all === count ? "" : `capacity: ${written(count, "n")}, `;
+  const policy = `{ name: "${NAME}", ${burst}refill: ${refillText(tokens, everyMs)} }`;
   const isFixed = typeof count !== "function" && typeof windowMs !== "function";
-  if (isFixed) return `\`policy: ${policy}\`${strictText(Number(count), everyMs)}`;
+  if (isFixed) return `\`policy: ${policy}\`${burst === "" ? strictText(Number(count), everyMs) : ""}`;
   return `\`policy: (request) => …\`, which returns a policy made once by \`definePolicy(${policy})\``;
 }
 
@@ -123,7 +126,7 @@ function jobsText(given: JobOptions): string {
 function limitsOf(given: JobOptions): ReadonlyArray<readonly [name: string, text: string]> {
   const { maxConcurrent, minTime, reservoir, concurrency, interval, intervalCap } = given;
   const places = written(maxConcurrent ?? concurrency, "n");
-  const pause = written(minTime, "ms");
+  const pause = bucketText(1, 1, minTime);
   const refresh = bucketText(
     given.reservoirIncreaseMaximum ?? reservoir ?? given.reservoirRefreshAmount,
     given.reservoirRefreshAmount ?? given.reservoirIncreaseAmount ?? reservoir,
@@ -132,15 +135,28 @@ function limitsOf(given: JobOptions): ReadonlyArray<readonly [name: string, text
   const interim = bucketText(intervalCap, intervalCap, interval);
   return [
     ...(places === undefined ? [] : [["parallel", `capacity: ${places}, returns: whenDone()`] as const]),
-    ...(pause === undefined ? [] : [["pause", `refill: { tokens: 1, everyMs: ${pause} }`] as const]),
+    ...(pause === undefined ? [] : [["pause", pause] as const]),
     ...[refresh, interim].flatMap((text) => (text === undefined ? [] : [["rate", text] as const])),
   ];
 }
 
 function bucketText(capacity: unknown, tokens: unknown, everyMs: unknown): string | undefined {
-  const [most, each, ms] = [written(capacity, "n"), written(tokens, "n"), written(everyMs, "ms")];
+  const [all, wholeMs] = inWholeMs(tokens, everyMs);
+  const [most, each, ms] = [written(capacity, "n"), written(all, "n"), written(wholeMs, "ms")];
   if (most === undefined || each === undefined || ms === undefined) return undefined;
   return `${most === each ? "" : `capacity: ${most}, `}refill: ${refillText(each, ms)}`;
+}
+
+/**
+ * The same rate in whole milliseconds: 3 in 1,000 ms for 1 in a third of a second. Rounds a window up that fits none.
+ */
+function inWholeMs(tokens: unknown, ms: unknown): readonly [tokens: unknown, ms: unknown] {
+  if (typeof tokens !== "number" || typeof ms !== "number" || Number.isInteger(ms)) return [tokens, ms];
+  for (let times = 2; times <= 1_000; times++) {
+    const whole = Math.round(times * ms);
+    if (whole > 0 && Math.abs(times * ms - whole) < 1e-6) return [times * tokens, whole];
+  }
+  return [tokens, Math.ceil(ms)];
 }
 
 /** A number as it is written in code, such as 900_000. A function's number has the name `variable`. */

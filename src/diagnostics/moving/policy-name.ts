@@ -13,10 +13,13 @@ export function noteName(name: string): void {
   if (names.size < MOST_POLICY_NAMES) names.add(name);
 }
 
-/** A name for the replacement of `given`: its own, or one that no policy has. So several replacements can be pasted. */
+/**
+ * A name for the replacement of `given`: its own if a policy may have it, or one that no policy has. So several
+ * replacements can be pasted.
+ */
 export function newPolicyName(given: object): string {
   const { name } = given as { readonly name?: unknown };
-  if (typeof name === "string") return name;
+  if (typeof name === "string" && /^[a-z\d][\w.-]{0,63}$/i.test(name)) return name;
   let n = 1;
   while (namesInUse().has(`limit-${n}`)) n++;
   noteName(`limit-${n}`);

@@ -134,7 +134,8 @@ const FAILED_SETUPS: readonly FailedSetup[] = [
   {
     is: says(/^NOPERM /),
     text: "has a user without the rights that it needs. Add the rights of the table in the guide to Redis: " +
-      "`ACL SETUSER ... ~sluice:* +evalsha +eval +get +set +setrange +del +time`",
+      "`ACL SETUSER ... ~sluice:* +evalsha +eval +get +set +setrange +del +time`, where `sluice` is the `prefix` of the " +
+      "store, after the `keyPrefix` of the client",
   },
   {
     is: says(/unknown command ['`"]?eval|command is not allowed|EVALSHA.*not (?:supported|allowed)/i),
@@ -156,7 +157,8 @@ const FAILED_SETUPS: readonly FailedSetup[] = [
   { is: withState("25006"), text: "reaches a Postgres that takes no writes, such as a replica. Connect to the primary" },
   {
     is: withState("42501"), // insufficient_privilege
-    text: "has a user without the rights that it needs. GRANT SELECT, INSERT, UPDATE, DELETE on its table to that user",
+    text: "has a user without the rights that it needs. GRANT SELECT, INSERT, UPDATE, DELETE on its table to that user, " +
+      "and where they were revoked, USAGE on its schema and EXECUTE on its functions",
   },
   {
     is: says(/unsupported startup parameter/),

@@ -86,8 +86,11 @@ function cureForStore(store: unknown): string {
 
 function cureForText(text: string): string {
   if (text.startsWith("postgres")) return "Write `new PostgresStore(new Pool({ connectionString: url }))`, from sluice/postgres";
-  if (/^(?:redis|valkey|unix)/.test(text)) {
-    return "Write `new RedisStore(new Redis(url))`, from sluice/redis, with a client of ioredis";
+  const scheme = /^(?:rediss?|valkeys?|unix)(?=:\/\/)/i.exec(text)?.[0].toLowerCase();
+  if (scheme !== undefined) {
+    // ioredis takes other schemes for the name of a host.
+    const client = scheme.startsWith("redis") ? "ioredis" : "iovalkey";
+    return `Write \`new RedisStore(new Redis(url))\`, from sluice/redis, with a client of ${client}`;
   }
   return text === "memory" ? `For memory, ${MEMORY}` : `For a client of Redis, ${REDIS}`;
 }
