@@ -33,7 +33,8 @@ export interface CasBackend<Version> {
    * Writes `value` if the key is still at `version` (null: still absent), in one atomic step. Returns whether it wrote.
    *
    * The backend may delete the value after `ttlMs` milliseconds, a whole number of at least 1, but not before. Reject
-   * when it is unknown whether the write happened.
+   * when it is unknown whether the write happened, and do not write again: the repeat would find its own write and
+   * answer false, and the change would be made twice.
    */
   write(key: string, value: string, version: Version | null, ttlMs: number): Promise<boolean>;
 }
