@@ -14,30 +14,30 @@ import { build } from "esbuild";
 // That a request with limits in flight takes 40 % of the time costs the object of a bucket 110 bytes, and others 20.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 28_450,
+  ".": 28_650,
   "./store": 13_950,
-  "./node": 20_200,
-  "./express": 20_050,
-  "./fastify": 21_600,
-  "./hono": 20_800,
-  "./web": 19_800,
+  "./node": 20_300,
+  "./express": 20_150,
+  "./fastify": 21_650,
+  "./hono": 20_900,
+  "./web": 19_900,
   "./redis": 21_200,
   "./postgres": 21_800,
   "./lease": 7_350,
   "./durable-object": 19_150, // 5,300 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 18_850,
+  "./http": 18_950,
   "./client": 9_900,
   "./client/traffic": 7_000,
   "./testing": 80_200, // never in production
-  "createLimiter only": 11_550,
-  "rateLimit of express only": 19_950,
-  "createLimiter and RedisStore": 27_950,
+  "createLimiter only": 11_650,
+  "rateLimit of express only": 20_050,
+  "createLimiter and RedisStore": 28_000,
   "createFetch only": 7_080, // 300 of it copy a call, 500 read the waits of real APIs, 30 keep to own members; goal 7,000
   "createWaiter beside createLimiter": 5_150,
   "TokenBucket only": 4_100,
   "quotas beside createLimiter": 2_300, // goal 900
   "parseRetryAfter only": 780,
-  "createLimiter only, by CommonJS": 36_750, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 36_950, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */

@@ -5,7 +5,7 @@ import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
 import { processWide } from "../platform.js";
-import { markNew } from "../port/charged.js";
+import { markNew, markTier } from "../port/charged.js";
 import type { GuardedStore, GuardSetup, Store, SyncStore } from "../port/store.js";
 import { datedWorkOf } from "../port/dated.js";
 import { MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
@@ -124,10 +124,11 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => GateLimi
     const cost = asked === undefined ? own.ownCosts : costOf(asked, policy as Policy, own);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
-    const decided =
+    const made =
       memory === null
         ? guarded.consume(policy as Policy, encoded, cost)
         : markNew(memory.consume(policy as Policy, encoded, cost), memory, encoded);
+    const decided = policy === own ? made : thenOne(made, (decision) => markTier(decision, policy as Policy));
     if (limiterChecks && !mayShadow) limiterChecks.watchHeld(store, policy as Policy, decided);
     return listens || mayShadow || log !== null ? finish(key, decided, listens, sentAt) : decided;
   };

@@ -80,9 +80,10 @@ export interface Limiter<K = Key, D extends Decision = Decision, Sync extends bo
    * A limit that `actual` does not name keeps its charge. A number above 0 is for a policy of one limit.
    *
    * Each decision is settled once. Returns false for a second call, a refusal, a decision of `peek`, one that `shadow`
-   * allowed, one of another limiter, and a copy. `policy` is the one of the decision, for a tier. Throws a TypeError
-   * for another key than that of the decision, and a TypeError or RangeError for a cost that is not whole. Nothing is
-   * changed then. Throws the store's error when it fails: settle again only after the code `"ERR_STORE_OPEN"`.
+   * allowed, one of another limiter, and a copy. It acts by the policy that the decision charged, whichever is named,
+   * so a `policy` need not be named for a tier. Throws a TypeError for another key than that of the decision, and a
+   * TypeError or RangeError for a cost that is not whole. Nothing is changed then. Throws the store's error when it
+   * fails: settle again only after the code `"ERR_STORE_OPEN"`.
    */
   settle(key: K, decision: D, actual: CostOf<K>, options?: PolicyChoice<K>): MaybePromise<Sync, boolean>;
   /** Returns all tokens of `decision`, because its work was not done: settles it to nothing, like {@link settle}. */

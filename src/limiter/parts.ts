@@ -1,6 +1,7 @@
 import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
+import { markTier } from "../port/charged.js";
 import { requireMethod, type ConsumeArgument } from "./arguments.js";
 import { chargeOf, type LimiterCharge } from "./charge.js";
 import { internalsOf, plainInternalsOf, type Internals, type PlainInternals } from "./internals.js";
@@ -37,8 +38,10 @@ function onePart(limiter: PlainLimiter, internals: PlainInternals): Internals {
 /** Takes one charge, without telling the observer. */
 export function askFor({ limiter, policy, encoded, cost, shadow }: LimiterCharge): Decision | Promise<Decision> {
   const { guarded, tiers } = plainInternalsOf(limiter);
-  if (policy !== limiter.policy) tiers.wereCharged = true;
-  const decided = guarded.consume(policy, encoded, cost);
+  const isTier = policy !== limiter.policy;
+  if (isTier) tiers.wereCharged = true;
+  const made = guarded.consume(policy, encoded, cost);
+  const decided = isTier ? thenOne(made, (decision) => markTier(decision, policy)) : made;
   if (shadow) return thenOne(decided, inShadow);
   if (limiterChecks) limiterChecks.watchHeld(limiter.store, policy, decided);
   return decided;

@@ -1,12 +1,14 @@
 import { expected } from "../core/check.js";
 import type { Decision } from "../core/decision.js";
+import type { Policy } from "../core/policy.js";
 import { processWide } from "../platform.js";
-import { createMark, type Mark } from "./hidden.js";
+import { createHiddenField, createMark, type Mark } from "./hidden.js";
 
 let ofThisCopy: Mark | undefined;
 // All copies of this package share one class. It is made on first use, not at import.
 const markOfProcess = () => processWide("charged", createMark);
 const mark = () => (ofThisCopy ??= markOfProcess());
+const tiers = () => processWide("tiers", createHiddenField<Policy>);
 
 /**
  * Remembers that `by` charged the decision under an encoded key: a store, or a combination, which knows its keys
@@ -34,6 +36,17 @@ export function markNew<D extends Decision>(decision: D, by: object, key: string
     // The store returned an object again, or one that it froze.
     return markCharged(decision, by, key);
   }
+}
+
+/** Remembers that a decision charged another policy than that of its limiter. Returns the decision. */
+export function markTier(decision: Decision, policy: Policy): Decision {
+  if (chargedBy(decision) !== null) tiers().write(decision, policy);
+  return decision;
+}
+
+/** The policy of {@link markTier}. Null for a decision under the policy of its limiter. */
+export function tierOf(decision: Decision): Policy | null {
+  return tiers().read(decision);
 }
 
 /** What charged the decision and has not settled it yet. Null for any other decision, and for a copy. */

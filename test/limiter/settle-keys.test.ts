@@ -1,6 +1,6 @@
-// A decision knows the key that it charged: another one is an error, and changes nothing.
+// A decision knows the key and the policy that it charged. Another key is an error, and changes nothing.
 import {
-  combine, createLimiter, createWaiter, MemoryStore, perSecond, unlimited, whenDone,
+  combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, unlimited, whenDone,
   type Decision, type Key, type Store, type SyncStore,
 } from "sluice";
 import { leased } from "sluice/lease";
@@ -156,5 +156,69 @@ describe("a settlement of a combination", () => {
     const decision = both.consume(keys, policies);
     expect(() => both.refund({ ...keys, user: "b" }, decision, policies)).toThrow(ERROR);
     expect(both.refund(keys, decision, policies)).toBe(true);
+  });
+});
+
+describe("a settlement acts by the policy that was charged, whichever is named", () => {
+  const own = definePolicy({ ...policy, capacity: 100 });
+  const fast = definePolicy({ ...policy, capacity: 100, refill: perSecond(50) });
+  const twice = definePolicy({ name: "api", limits: [{ name: "x", capacity: 100, refill: perSecond(1) }, { name: "y", capacity: 50, refill: perSecond(1) }] });
+  const named = [undefined, own, fast, twice];
+
+  test.each([
+    ["of the limiter", own, 60, [100]],
+    ["of a tier", fast, 60, [100]],
+    ["with more limits", twice, { x: 60, y: 20 }, [100, 50]],
+  ] as const)("L1 · one %s", async (_, charged, cost, all) => {
+    for (const makeStore of [() => new MemoryStore({ clock: still }), plainStore, guardedStore, () => new LaterStore(still), failing]) {
+      for (const each of named) {
+        const limiter = createLimiter<Store>({ policy: own, store: makeStore() });
+        const single = combine({ only: limiter });
+        const waiter = createWaiter(limiter);
+        const asked = { cost, policy: charged } as never;
+        const options = each && { policy: each };
+        const decisions = [await limiter.consume("a", asked), await waiter.consume("b", asked), await single.consume({ only: "c" }, { cost: { only: cost }, policy: { only: charged } } as never)];
+        expect(decisions.map((decision) => decision.allowed)).toEqual([true, true, true]);
+        expect(await limiter.settle("a", decisions[0] as Decision, 0, options)).toBe(true);
+        expect(await waiter.settle("b", decisions[1] as Decision, 0, options)).toBe(true);
+        expect(await single.settle({ only: "c" }, decisions[2] as never, 0, each && { policy: { only: each } })).toBe(true);
+        for (const key of ["a", "b", "c"]) {
+          const { limits, remaining, degraded } = await limiter.peek(key, { policy: charged });
+          expect(limits?.map((reading) => reading.remaining) ?? [remaining]).toEqual(degraded ? expect.anything() : all);
+        }
+      }
+    }
+  });
+
+  test("L1 · what has refilled since does not come back, by the rate that was charged", () => {
+    for (const charged of [own, fast]) {
+      for (const each of named) {
+        const clock = new ManualClock();
+        const limiter = createLimiter({ policy: own, store: new MemoryStore({ clock: clock.now }) });
+        const decision = limiter.consume("a", { cost: 50, policy: charged });
+        limiter.consume("a", { cost: 50, policy: charged });
+        clock.advance(1_000);
+        expect(limiter.refund("a", decision, each && { policy: each })).toBe(true);
+        expect(limiter.peek("a", { policy: charged }).remaining).toBe(50);
+      }
+    }
+  });
+
+  test("L1 · the costs have the names of the limits that were charged", () => {
+    const limiter = createLimiter({ policy: own, store: new MemoryStore({ clock: still }) });
+    const decision = limiter.consume("a", { cost: { x: 10, y: 20 }, policy: twice });
+    expect(() => limiter.settle("a", decision, 5)).toThrow("write { x: 5, y: 5 }");
+    expect(limiter.settle("a", decision, { y: 5 })).toBe(true);
+    expect(limiter.peek("a", { policy: twice }).limits).toMatchObject([{ remaining: 90 }, { remaining: 45 }]);
+  });
+
+  test("L1 · in a combination over one store each member has its own", () => {
+    const store = new MemoryStore({ clock: still });
+    const both = combine({ user: createLimiter({ policy: own, store }), team: createLimiter({ policy: { ...policy, name: "team" }, store }) });
+    const keys = { user: "a", team: "t" };
+    const decision = both.consume(keys, { cost: { user: { x: 10, y: 20 }, team: 3 }, policy: { user: twice } } as never);
+    const { user } = decision.decisions;
+    expect(createLimiter({ policy: own, store }).refund("a", user as Decision)).toBe(true);
+    expect(createLimiter({ policy: own, store }).peek("a", { policy: twice }).limits).toMatchObject([{ remaining: 100 }, { remaining: 50 }]);
   });
 });

@@ -17,6 +17,16 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
+    item: "L1", test: "settle-keys", in: "createSettle",
+    find: "isOurs ? (tierOf(decision) ?? base.policy) : named",
+    replace: "named",
+  },
+  {
+    item: "L1", test: "settle-keys", in: "inTier",
+    find: "policy === limiter.policy ? decision : markTier(decision, policy)",
+    replace: "decision",
+  },
+  {
     item: "L1", test: "settle-keys", in: "combinedActs",
     find: "own[part]?.encoded !== made.own[i]?.encoded",
     replace: "own[part] === undefined",
@@ -703,8 +713,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter", in: "createSettle",
-    find: "policy.inFlight ? exceptInFlight(policy, named, 0) : named",
-    replace: "named",
+    find: "policy.inFlight ? exceptInFlight(policy, given, 0) : given",
+    replace: "given",
   },
   {
     item: "L21", test: "limiter", in: "lastOrigin",
@@ -748,7 +758,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter", in: "createSettle",
-    find: "holdingOf(policy as Policy)?.later(settle, store);",
+    find: "holdingOf(policy)?.later(settle, store);",
     replace: "",
   },
   {

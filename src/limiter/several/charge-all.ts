@@ -5,7 +5,7 @@ import { mapCosts } from "../../core/cost.js";
 import type { Decision } from "../../core/decision.js";
 import { costAt } from "../../core/limit.js";
 import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
-import { markCharged } from "../../port/charged.js";
+import { markCharged, markTier } from "../../port/charged.js";
 import type { Charge, Store } from "../../port/store.js";
 import { holdingOf } from "../../port/dated.js";
 import type { BucketCharge, Charges, LimiterCharge } from "../charge.js";
@@ -123,9 +123,9 @@ function chargeGroup(charges: readonly LimiterCharge[]): readonly Decision[] | P
       );
     // When one limit refuses, nothing was taken, so the other decisions must not be settled.
     if (!isAllowed(decisions)) return decisions;
-    return charges.map(({ policy, encoded }, i) => {
-      const decision = markCharged(decisions[i] as Decision, store, encoded);
-      if (limiterChecks) limiterChecks.watchHeld(store, policy, decision);
+    return charges.map((charge, i) => {
+      const decision = inTier(charge, markCharged(decisions[i] as Decision, store, charge.encoded));
+      if (limiterChecks) limiterChecks.watchHeld(store, charge.policy, decision);
       return decision;
     });
   };
@@ -155,13 +155,18 @@ function chargeTogether(store: Store, charges: readonly Charge[]): readonly Deci
   });
 }
 
+function inTier({ limiter, policy }: LimiterCharge, decision: Decision): Decision {
+  return policy === limiter.policy ? decision : markTier(decision, policy);
+}
+
 /**
  * Each limiter decides without the store. When one refuses, the tokens that the others took in this process are
  * returned.
  */
 function decideWithout(charges: readonly LimiterCharge[], error: unknown): readonly Decision[] {
-  const decisions = charges.map(({ limiter, policy, encoded, cost }) => {
-    return plainInternalsOf(limiter).guarded.decideWithout(policy, encoded, cost, error);
+  const decisions = charges.map((charge) => {
+    const { limiter, policy, encoded, cost } = charge;
+    return inTier(charge, plainInternalsOf(limiter).guarded.decideWithout(policy, encoded, cost, error));
   });
   if (!isAllowed(decisions)) decisions.forEach((decision, i) => void undo(charges[i] as LimiterCharge, decision));
   return decisions;

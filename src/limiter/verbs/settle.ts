@@ -6,7 +6,7 @@ import type { Decision } from "../../core/decision.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
 import { isUnlimited } from "../unlimited.js";
-import { chargedBy, checkChargedKey, markCharged } from "../../port/charged.js";
+import { chargedBy, checkChargedKey, markCharged, tierOf } from "../../port/charged.js";
 import type { LocalCharge } from "../../port/store.js";
 import { holdingOf } from "../../port/dated.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
@@ -24,16 +24,18 @@ const settleNothing: Act<boolean> = () => false;
 export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "guarded">, tell = tellReturned) {
   const { store, guarded } = base;
   return (key: unknown, decision: Decision, actual: unknown, options: unknown): Act<boolean> => {
-    const policy = chosenPolicy(options, base);
+    const named = chosenPolicy(options, base);
     const encoded = encodeKey(key as Key);
-    if (isUnlimited(policy)) return settleNothing;
+    if (isUnlimited(named)) return settleNothing;
     const adjust = requireMethod(store, "adjust");
-    const isOurs = decision.allowed && decision.policy === policy.name && chargedBy(decision) === store;
+    const isOurs = decision.allowed && decision.policy === named.name && chargedBy(decision) === store;
+    // By the numbers that were charged, whichever the caller names: its tier may have changed since.
+    const policy = isOurs ? (tierOf(decision) ?? base.policy) : named;
     if (isOurs) checkChargedKey(decision, encoded, key);
     const taken = isOurs ? costsOf(decision, policy) : policy.ownCosts;
-    const named = tokensOf(policy, actual, "actual", taken);
+    const given = tokensOf(policy, actual, "actual", taken);
     // Work that is done holds nothing, whatever it cost.
-    const used = policy.inFlight ? exceptInFlight(policy, named, 0) : named;
+    const used = policy.inFlight ? exceptInFlight(policy, given, 0) : given;
     return isOurs ? settle : settleNothing;
 
     function settle(isInBackground = false): boolean | Promise<boolean> {
@@ -42,10 +44,10 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
       // Marked first, because a failure below must not allow a second settlement.
       markCharged(decision, null);
       if (limiterChecks) limiterChecks.markHandled(decision);
-      return thenOne(takenFrom(decision, policy as Policy), (from) =>
+      return thenOne(takenFrom(decision, policy), (from) =>
         decision.degraded
           ? settleLocally(guarded.localChargeOf(decision), from)
-          : settleInStore(policy as Policy, from, isInBackground));
+          : settleInStore(policy, from, isInBackground));
     }
 
     function settleInStore(charged: Policy, from: Origin, isInBackground: boolean): boolean | Promise<boolean> {
@@ -67,7 +69,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
 
     function told(settled: boolean | Promise<boolean>): boolean | Promise<boolean> {
       return thenOne(settled, (done) => {
-        tell(store, bucketId(policy as Policy, encoded));
+        tell(store, bucketId(policy, encoded));
         return done;
       });
     }
@@ -76,7 +78,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
     function notAsked(): void {
       markCharged(decision, store);
       // Tokens in flight would come back late, so this settlement is made again when the store is available.
-      holdingOf(policy as Policy)?.later(settle, store);
+      holdingOf(policy)?.later(settle, store);
     }
   };
 }
