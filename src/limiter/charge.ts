@@ -3,9 +3,11 @@ import type { Decision } from "../core/decision.js";
 import type { Costs } from "../core/limit.js";
 import { encodeKey, type Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
+import { markTier } from "../port/charged.js";
 import { isUnlimited } from "./unlimited.js";
 import { costOf, policyOf, type ConsumeArgument } from "./arguments.js";
 import type { PlainLimiter } from "./limiter.js";
+import { thenOne } from "./now-or-later.js";
 
 /** One charge of a limiter, checked and copied. */
 export interface LimiterCharge {
@@ -43,6 +45,14 @@ export interface CombinedCharge {
   readonly by: object;
   readonly charges: readonly BucketCharge[];
   readonly decisions: ReadonlyArray<Decision | null>;
+}
+
+/**
+ * Returns a decision that knows that it charged `policy`, which is not its limiter's. A separate function, because one
+ * that makes a closure allocates for it on every call.
+ */
+export function inTier(made: Decision | Promise<Decision>, policy: Policy): Decision | Promise<Decision> {
+  return thenOne(made, (decision) => markTier(decision, policy));
 }
 
 /**

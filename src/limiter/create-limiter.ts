@@ -5,7 +5,7 @@ import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
 import { processWide } from "../platform.js";
-import { markNew, markTier } from "../port/charged.js";
+import { markNew } from "../port/charged.js";
 import type { GuardedStore, GuardSetup, Store, SyncStore } from "../port/store.js";
 import { datedWorkOf } from "../port/dated.js";
 import { MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
@@ -14,6 +14,7 @@ import { checkPolicyIn, costOf, policyOf, requireMethod, throwOrReject, type Con
 import {
   attachInternals, plainInternalsOf, type Act, type GateLimiter, type Internals, type PlainInternals, type VerbName,
 } from "./internals.js";
+import { inTier } from "./charge.js";
 import type { PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
 import { checkOnStoreError, LIMITER_OPTIONS, type LimiterOptions } from "./options.js";
@@ -128,7 +129,7 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => GateLimi
       memory === null
         ? guarded.consume(policy as Policy, encoded, cost)
         : markNew(memory.consume(policy as Policy, encoded, cost), memory, encoded);
-    const decided = policy === own ? made : thenOne(made, (decision) => markTier(decision, policy as Policy));
+    const decided = policy === own ? made : inTier(made, policy as Policy);
     if (limiterChecks && !mayShadow) limiterChecks.watchHeld(store, policy as Policy, decided);
     return listens || mayShadow || log !== null ? finish(key, decided, listens, sentAt) : decided;
   };

@@ -1,9 +1,8 @@
 import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
-import { markTier } from "../port/charged.js";
 import { requireMethod, type ConsumeArgument } from "./arguments.js";
-import { chargeOf, type LimiterCharge } from "./charge.js";
+import { chargeOf, inTier, type LimiterCharge } from "./charge.js";
 import { internalsOf, plainInternalsOf, type Internals, type PlainInternals } from "./internals.js";
 import type { Limiter, PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
@@ -41,7 +40,7 @@ export function askFor({ limiter, policy, encoded, cost, shadow }: LimiterCharge
   const isTier = policy !== limiter.policy;
   if (isTier) tiers.wereCharged = true;
   const made = guarded.consume(policy, encoded, cost);
-  const decided = isTier ? thenOne(made, (decision) => markTier(decision, policy)) : made;
+  const decided = isTier ? inTier(made, policy) : made;
   if (shadow) return thenOne(decided, inShadow);
   if (limiterChecks) limiterChecks.watchHeld(limiter.store, policy, decided);
   return decided;

@@ -22,7 +22,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "named",
   },
   {
-    item: "L1", test: "settle-keys", in: "inTier",
+    item: "L1", test: "settle-keys", in: "asCharged",
     find: "policy === limiter.policy ? decision : markTier(decision, policy)",
     replace: "decision",
   },

@@ -124,7 +124,7 @@ function chargeGroup(charges: readonly LimiterCharge[]): readonly Decision[] | P
     // When one limit refuses, nothing was taken, so the other decisions must not be settled.
     if (!isAllowed(decisions)) return decisions;
     return charges.map((charge, i) => {
-      const decision = inTier(charge, markCharged(decisions[i] as Decision, store, charge.encoded));
+      const decision = asCharged(charge, markCharged(decisions[i] as Decision, store, charge.encoded));
       if (limiterChecks) limiterChecks.watchHeld(store, charge.policy, decision);
       return decision;
     });
@@ -155,7 +155,7 @@ function chargeTogether(store: Store, charges: readonly Charge[]): readonly Deci
   });
 }
 
-function inTier({ limiter, policy }: LimiterCharge, decision: Decision): Decision {
+function asCharged({ limiter, policy }: LimiterCharge, decision: Decision): Decision {
   return policy === limiter.policy ? decision : markTier(decision, policy);
 }
 
@@ -166,7 +166,7 @@ function inTier({ limiter, policy }: LimiterCharge, decision: Decision): Decisio
 function decideWithout(charges: readonly LimiterCharge[], error: unknown): readonly Decision[] {
   const decisions = charges.map((charge) => {
     const { limiter, policy, encoded, cost } = charge;
-    return inTier(charge, plainInternalsOf(limiter).guarded.decideWithout(policy, encoded, cost, error));
+    return asCharged(charge, plainInternalsOf(limiter).guarded.decideWithout(policy, encoded, cost, error));
   });
   if (!isAllowed(decisions)) decisions.forEach((decision, i) => void undo(charges[i] as LimiterCharge, decision));
   return decisions;
