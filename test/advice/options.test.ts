@@ -30,6 +30,7 @@ const ours = new Set(git("src").filter((file) => file.endsWith(".ts")).flatMap((
 /** Words of ours that other packages happen to have as well, or that are no advice. */
 const OTHER: Readonly<Record<string, string>> = {
   shouldAdvanceTime: "vitest, in tests of the examples", toFake: "vitest, in tests of the examples", advanceTimeDelta: "vitest, in tests of the examples",
+  natMap: "ioredis, which a page advises against",
   lazyConnect: "how an example starts", connectTimeout: "how an example starts", disconnectTimeout: "how an example ends", connectionName: "a label in CLIENT LIST",
   frameworkErrors: "the example server's own 404, which its tests read", forceCloseConnections: "how a test ends a server",
   noServer: "ws, by npm run check:hosts", maxRetries: "the SDKs of OpenAI and Anthropic, by npm run check:hosts", onMessage: "Hono's WebSocket helper, by npm run check:hosts",
