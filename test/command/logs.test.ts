@@ -3,7 +3,7 @@ import { linkSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { InOrder } from "../../src/command/log/in-order.js";
 import { instantOf } from "../../src/command/log/instant.js";
 import { runCommand } from "../../src/command/run-command.js";
@@ -181,6 +181,46 @@ test("a page is never written over a log, by any name of it", async () => {
     expect(err).toContain("Expected --html to be another file than the log");
     expect(readFileSync(log, "utf8")).toBe(text);
   }
+});
+
+describe("a page is never written over what is read", () => {
+  const [log, module, data] = ["page.log", "page-limits.mjs", "page-data.mjs"].map((name) => join(folder, name)) as [string, string, string];
+  const texts = {
+    [log]: '203.0.113.7 - - [05/Mar/2026:20:33:53 +0000] "GET / HTTP/1.1" 200 648\n',
+    [module]: 'export { limits } from "./page-data.mjs";\n',
+    [data]: 'export const limits = { capacity: 1, refill: { tokens: 1, everyMs: 1_000 } };\n',
+  };
+  const run = async (page: string): Promise<string> => {
+    let out = "";
+    const into = new Writable({ write: (chunk, _, done) => ((out += String(chunk)), done()) });
+    const code = await runCommand(["simulate", log, "--key", "address", "--policies", module, "--html", page], { stdin: Readable.from([]), stdout: into, stderr: into });
+    return `${code} ${out}`;
+  };
+  beforeAll(() => {
+    for (const [file, text] of Object.entries(texts)) writeFileSync(file, text);
+    symlinkSync(module, join(folder, "page-symbolic.html"));
+    linkSync(module, join(folder, "page-hard.html"));
+  });
+
+  test.each([
+    ["page.log", "2 sluice: Expected --html to be another file than the log, got "],
+    ["page-limits.mjs", "2 sluice: Expected --html to be another file than the module, got "],
+    ["./page-limits.mjs", "2 sluice: Expected --html to be another file than the module, got "],
+    ["page-symbolic.html", "2 sluice: Expected --html to be another file than the module, got "],
+    ["page-hard.html", "2 sluice: Expected --html to be another file than the module, got "],
+    ["page-data.mjs", "2 sluice: Expected --html to be a new file, or a page that is written again, got "],
+  ])("%s", async (page, message) => {
+    expect(await run(`${folder}/${page}`)).toContain(message);
+    for (const [file, text] of Object.entries(texts)) expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  test("a new file, an empty one and an earlier page are written", async () => {
+    writeFileSync(join(folder, "empty.html"), "");
+    for (const page of ["new.html", "new.html", "empty.html"]) {
+      expect(await run(join(folder, page))).toMatch(/^0 1 request of 1 caller/);
+      expect(readFileSync(join(folder, page), "utf8")).toContain("<h1>What a limit would refuse</h1>");
+    }
+  });
 });
 
 test("control characters of every kind are replaced", () => {

@@ -1,7 +1,6 @@
-import { stat, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs, type ParseArgsConfig } from "node:util";
-import { Misuse, StoreFailure, thrownText, type CommandIo } from "../io.js";
+import { Misuse, type CommandIo } from "../io.js";
 import { addressFieldOf } from "../log/address-field.js";
 import { FORMAT_NAMES } from "../log/format/named-formats.js";
 import { ANY_FORMAT, readFormat } from "../log/format/read-format.js";
@@ -9,6 +8,7 @@ import { durationOfText, policyOfText, prefixOfText, shareOfText } from "../poli
 import { progressBar } from "../progress.js";
 import { checkCostNames, costFieldsOf } from "./cost-fields.js";
 import { reportHtml } from "./html.js";
+import { checkPage, writePage } from "./page-file.js";
 import { policiesToReplay, type PoliciesToReplay } from "./policies-to-replay.js";
 import { readLog, type LogSource, type LogSummary } from "./read-log.js";
 import { recommend } from "./recommend.js";
@@ -70,14 +70,13 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
   const fields = costFieldsOf(values.cost ?? []);
   const logFields = { key: values.key, time: values.time, costs: fields.fields };
   const format = values.format === undefined ? ANY_FORMAT : readFormat(values.format, logFields);
+  if (values.html !== undefined) await checkPage(values.html, positionals, values.policies);
   const { replayed, leftOut } = await policiesIn(values);
   const share = values.recommend === undefined ? null : shareOfText(values.recommend);
   if (replayed.length === 0 && share === null) throw nothingToDo(leftOut);
   if (share !== null && fields.forAll < 0 && fields.byLimit.size > 0)
     throw new Misuse("Expected a --cost without the name of a limit for --recommend, such as --cost usage.total_tokens");
   checkCostNames(fields, replayed.map(({ policy }) => policy));
-
-  if (values.html !== undefined) await checkPage(values.html, positionals);
 
   const replays = replayed.map(({ name, policy }) => new Replay(name, policy, fields));
   const traffic = share === null && values.html === undefined ? null : new RequestList(fields.fields.length);
@@ -117,29 +116,6 @@ function nothingToDo(leftOut: readonly string[]): Misuse {
   return new Misuse(
     `Expected a policy with a rate or a quota, got limits in flight alone: ${leftOut.join(", ")}. A log has no durations`,
   );
-}
-
-/** Throws a {@link Misuse} for a page that is one of the logs, also by another name of the file. */
-async function checkPage(page: string, logs: readonly string[]): Promise<void> {
-  const identity = async (file: string): Promise<string | null> => {
-    const found = await stat(file, { bigint: true }).catch(() => null);
-    return found?.isFile() === true ? `${found.dev}:${found.ino}` : null;
-  };
-  const own = await identity(page);
-  if (own === null) return; // a new file overwrites none
-  for (const log of logs) {
-    if ((await identity(log === "-" ? "/dev/stdin" : log)) === own)
-      throw new Misuse(`Expected --html to be another file than the log, got ${page}, which is ${log}`);
-  }
-}
-
-async function writePage(file: string, page: string): Promise<void> {
-  try {
-    await writeFile(file, page);
-  } catch (error) {
-    const isFull = ["ENOSPC", "EDQUOT", "EIO"].includes(String((error as { readonly code?: unknown }).code));
-    throw new (isFull ? StoreFailure : Misuse)(`Cannot write ${file}: ${thrownText(error)}`);
-  }
 }
 
 function readArguments(args: readonly string[]) {
