@@ -1,6 +1,6 @@
 import { Misuse } from "../io.js";
 import { addressFieldOf } from "./address-field.js";
-import { costField, entryOf, numberOfText, type LogFields, type ReadEntry } from "./entry.js";
+import { callerOfText, costField, entryOf, numberOfText, type LogFields, type ReadEntry } from "./entry.js";
 import { instantOf } from "./instant.js";
 
 /** The fields of the common and the combined log format (nginx, Apache). */
@@ -38,14 +38,12 @@ export function commonReader({ key, costs }: LogFields, names: Set<string>): Rea
     // Many lines have the time of the one before.
     const time = found[3] as string;
     if (time !== lastTime) [lastTime, lastAt] = [time, instantOf(time)];
-    const caller = keyOf(found);
-    // A minus sign stands for no user.
-    const isNone = caller === "-";
-    if (isNone && address === null) {
+    const caller = callerOfText(keyOf(found));
+    if (caller === "" && address === null) {
       names.add(key);
       for (const name of CALLERS) if (found[GROUPS[name]] !== "-") names.add(name);
     }
-    return entryOf(lastAt, "", isNone ? "" : caller, costFields, ({ valueOf }) => numberOfText(valueOf(found)));
+    return entryOf(lastAt, "", caller, costFields, ({ valueOf }) => numberOfText(valueOf(found)));
   };
 }
 

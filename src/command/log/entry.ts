@@ -58,5 +58,8 @@ export function entryOf<F extends CostField>(
   return { at, key, costs };
 }
 
-/** The number of a field of a line of text. A minus sign stands for no bytes. */
-export const numberOfText = (text: string): number => (text === "-" ? 0 : Number(text || NaN));
+/** The caller that a text names. A minus sign stands for none in each format. */
+export const callerOfText = (text: string): string => (text === "-" ? "" : text);
+
+/** The number that a text states in decimal digits, or NaN. A minus sign stands for no bytes. */
+export const numberOfText = (text: string): number => (text === "-" ? 0 : /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : NaN);

@@ -1,6 +1,6 @@
 import { addressFieldOf, addressTextOf, type AddressFinder } from "./address-field.js";
 import { contentsOf, logfmtOf, withoutPrefixes } from "./envelopes.js";
-import { costField, entryOf, type LogEntry, type LogFields, type ReadEntry } from "./entry.js";
+import { callerOfText, costField, entryOf, numberOfText, type LogEntry, type LogFields, type ReadEntry } from "./entry.js";
 import { instantOf } from "./instant.js";
 import { collectNames, namedField, valueAt, type NamedField } from "./names.js";
 
@@ -50,7 +50,7 @@ export function jsonReader(
       if (!Number.isNaN(at)) break;
     }
     if (Number.isNaN(at) && time === undefined) at = instantOf(outerTime);
-    let caller = textOf(firstValue(given, keyFields));
+    let caller = callerIn(given, keyFields, textOf);
     if (caller === "" && depth < DEEPEST_ENVELOPE) {
       const inner = ofEnvelope(given, Number.isNaN(at) ? outerTime : at, depth + 1);
       if (inner !== undefined) return inner;
@@ -58,7 +58,7 @@ export function jsonReader(
     // After the envelope, because a log shipper may write its own address.
     if (caller === "" && address !== null && address.field === undefined) caller = addresses.find(given);
     if (caller === "") collectNames(given, names);
-    return entryOf(at, timePlace, caller, costFields, ({ fields }) => Number(firstValue(given, fields) ?? NaN));
+    return entryOf(at, timePlace, caller, costFields, ({ fields }) => numberOfValue(firstValue(given, fields)));
   };
   /** The first request with a caller in the members that hold lines. */
   function ofEnvelope(given: unknown, outerTime: unknown, depth: number): LogEntry | undefined {
@@ -75,6 +75,20 @@ export function jsonReader(
     return record === undefined ? readText(plain) : ofRecord(record, outerTime, depth);
   }
   return ofRecord;
+}
+
+/** The first caller that a field has, or an empty text. */
+function callerIn(given: unknown, fields: readonly NamedField[], textOf: (value: unknown) => string): string {
+  for (const { path } of fields) {
+    const caller = callerOfText(textOf(valueAt(given, path)));
+    if (caller !== "") return caller;
+  }
+  return "";
+}
+
+// Number() reads more than a log means: it makes 0 of an empty list, and 1 of true.
+function numberOfValue(value: unknown): number {
+  return typeof value === "number" ? value : typeof value === "string" ? numberOfText(value) : NaN;
 }
 
 function firstValue(given: unknown, fields: readonly NamedField[]): unknown {

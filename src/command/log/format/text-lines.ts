@@ -1,5 +1,5 @@
 import { addressFieldOf } from "../address-field.js";
-import { costField, entryOf, numberOfText, type LogFields, type ReadEntry } from "../entry.js";
+import { callerOfText, costField, entryOf, numberOfText, type LogFields, type ReadEntry } from "../entry.js";
 import { fieldPlace, fieldText } from "./field-names.js";
 import type { LineFormat } from "./line-format.js";
 import { timeOfField, timeOfFields } from "./time-of-line.js";
@@ -32,9 +32,8 @@ function readerOf(layout: LineFormat, { key, time, costs }: LogFields, names: Se
     const texts = layout.match(line);
     if (texts === undefined) return OTHER_FORMAT;
     if (keyText === undefined) for (const field of fields) names.add(field.names[0] as string);
-    const caller = keyText?.(texts) ?? "";
+    const caller = callerOfText(keyText?.(texts) ?? "");
     const at = timeOf?.(texts) ?? NaN;
-    // A minus sign stands for no text.
-    return entryOf(at, without, caller === "-" ? "" : caller, costFields, ({ textOf }) => numberOfText(textOf?.(texts) ?? ""));
+    return entryOf(at, without, caller, costFields, ({ textOf }) => numberOfText(textOf?.(texts) ?? ""));
   };
 }

@@ -1,0 +1,56 @@
+// What the values of a line mean: no caller, a cost, an id of many digits. The same in each format.
+import { Readable, Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { runCommand } from "../../src/command/run-command.js";
+
+const AT = "2026-03-05T20:33:53Z";
+const NGINX = '$remote_addr $remote_user [$time_local] $bytes_sent "$http_x_forwarded_for"';
+
+async function simulated(lines: readonly string[], ...args: readonly string[]): Promise<string> {
+  let out = "";
+  const into = new Writable({ write: (chunk, _, done) => ((out += String(chunk)), done()) });
+  await runCommand(["simulate", "-", "--policy", "9007199254740991, 1/ms", ...args], { stdin: Readable.from([Buffer.from(lines.join("\n"))]), stdout: into, stderr: into });
+  return out;
+}
+/** The callers of two lines, of which the second has the caller "ann" or an address, in each format. */
+const FORMATS: readonly (readonly [name: string, user: (user: string) => string, args: readonly string[]])[] = [
+  ["JSON", (user) => JSON.stringify({ time: AT, who: user }), ["--key", "who"]],
+  ["JSON in an envelope", (user) => JSON.stringify({ time: AT, log: JSON.stringify({ time: AT, who: user }) }), ["--key", "who"]],
+  ["JSON of Traefik", (user) => JSON.stringify({ time: AT, ClientUsername: user }), ["--key", "user", "--format", "traefik"]],
+  ["logfmt", (user) => `time=${AT} who=${user} level=info`, ["--key", "who"]],
+  ["the common format", (user) => `203.0.113.7 - ${user} [05/Mar/2026:20:33:53 +0000] "GET / HTTP/1.1" 200 648`, ["--key", "user"]],
+  ["a format of nginx", (user) => `203.0.113.7 ${user} [05/Mar/2026:20:33:53 +0000] 648 "-"`, ["--key", "user", "--format", NGINX]],
+  ["an address in JSON", (user) => JSON.stringify({ time: AT, x_forwarded_for: user === "-" ? "-" : "203.0.113.7" }), ["--key", "x_forwarded_for"]],
+  ["an address in a format of nginx", (user) => `203.0.113.7 - [05/Mar/2026:20:33:53 +0000] 648 "${user === "-" ? "-" : "203.0.113.7"}"`, ["--key", "x_forwarded_for", "--format", NGINX]],
+];
+
+test.each(FORMATS)("a minus sign is no caller: %s", async (_, line, args) => {
+  expect(await simulated([line("-"), line("ann")], ...args)).toMatch(/^1 request of 1 caller [^]*1 request without a caller, left out\./);
+});
+
+test("a minus sign in the first member of a format is no caller where the next one has it", async () => {
+  const line = JSON.stringify({ StartUTC: AT, ClientHost: "-", ClientAddr: "203.0.113.7:4711" });
+  expect(await simulated([line], "--key", "address", "--format", "traefik")).toContain("(203.0.113.7)");
+});
+
+describe("a cost", () => {
+  const COSTS: readonly (readonly [written: string, tokens: number | null])[] = [
+    ["5", 5], ["0", 0], ["1e3", 1_000], ["5.0", 5], ['"5"', 5], ['"5.0"', 5], ['"005"', 5], ['"-"', 0], ["9007199254740991", 9_007_199_254_740_991],
+    ['""', null], ['" "', null], ['" 5"', null], ["[]", null], ["[5]", null], ["{}", null], ["true", null], ["false", null], ["null", null], ['"true"', null],
+    ['"0x10"', null], ['"0b1"', null], ['"1e3"', null], ['"Infinity"', null], ['"+5"', null], ['"5ms"', null], ["-5", null], ['"-5"', null], ["9007199254740993", null],
+  ];
+  test.each(COSTS)("%s in JSON is %s", async (written, tokens) => {
+    const out = await simulated([`{"time":"${AT}","user":"ann","n":${written}}`], "--key", "user", "--cost", "n");
+    if (tokens === null) expect(out).toContain("that cannot be read (without a whole number at n");
+    else expect(out).toContain(tokens === 0 ? "refuses nothing.\n" : `used: ${tokens.toLocaleString("en")} of `);
+  });
+
+  // Of these the text after the equals sign is one word.
+  const words = COSTS.filter(([written]) => /^"\S*"$/.test(written));
+  test.each(words)("%s in logfmt is %s, and in a format of text", async (written, tokens) => {
+    const text = written.slice(1, -1);
+    const expected = tokens === null ? "that cannot be read" : tokens === 0 ? "refuses nothing.\n" : `used: ${tokens} of `;
+    expect(await simulated([`time=${AT} user=ann n=${text}`], "--key", "user", "--cost", "n")).toContain(expected);
+    expect(await simulated([`ann|${text}|${AT}`], "--format", "$remote_user|$n|$time", "--key", "user", "--cost", "n")).toContain(expected);
+  });
+});
