@@ -54,3 +54,21 @@ describe("a cost", () => {
     expect(await simulated([`ann|${text}|${AT}`], "--format", "$remote_user|$n|$time", "--key", "user", "--cost", "n")).toContain(expected);
   });
 });
+
+describe.each(["constructor", "toString", "valueOf", "hasOwnProperty", "__proto__", "__proto__.length"])("the name %s is that of no table", (name) => {
+  const line = `{"time":"${AT}","user":"ann"}`;
+  const own = `{"time":"${AT}","user":"ann","${name}":5}`;
+  const options: readonly (readonly string[])[] = [
+    ["--key", name], ["--key", "user", "--time", name], ["--key", "user", "--cost", name], ["--key", "user", "--cost", `${name}=n`], ["--key", "user", "--format", name],
+    ["--key", name, "--format", "caddy"], ["--key", name, "--format", "$user [$time_local]"], ["--key", name, "--format", "%u %t"], ["--key", "user", "--policy", name],
+  ];
+
+  test.each(options.map((args) => [args.join(" "), args] as const))("%s is a sentence", async (_, args) => {
+    for (const text of [line, "ann [05/Mar/2026:20:33:53 +0000]"]) expect(await simulated([text], ...args)).toMatch(/^sluice: [A-Z][^\n]+(?:\n {2}line 1: .*)?(?:\n.*)?\n$/);
+  });
+
+  test("in a line it is a member as any other", async () => {
+    expect(await simulated([own], "--key", name)).toMatch(/^1 request of 1 caller/);
+    expect(await simulated([own], "--key", "user", "--cost", name)).toContain("used: 5 of ");
+  });
+});

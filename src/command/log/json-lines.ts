@@ -36,7 +36,8 @@ export function jsonOf(line: string): unknown {
 export function jsonReader(
   { key, time, costs }: LogFields, members: MemberNames, readText: ReadEntry, names: Set<string>, addresses: AddressFinder,
 ): ReadRecord {
-  const named = (name: string): readonly NamedField[] => (members[name] ?? [name]).map(namedField);
+  const named = (name: string): readonly NamedField[] =>
+    ((Object.hasOwn(members, name) ? members[name] : undefined) ?? [name]).map(namedField);
   const address = addressFieldOf(key);
   const keyFields = named(address?.field ?? key);
   const textOf = address === null ? keyTextOf : addressTextOf;
