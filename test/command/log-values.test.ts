@@ -1,6 +1,8 @@
 // What the values of a line mean: no caller, a cost, an id of many digits. The same in each format.
 import { Readable, Writable } from "node:stream";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { jsonOf } from "../../src/command/log/json-lines.js";
 import { runCommand } from "../../src/command/run-command.js";
 
 const AT = "2026-03-05T20:33:53Z";
@@ -70,5 +72,42 @@ describe.each(["constructor", "toString", "valueOf", "hasOwnProperty", "__proto_
   test("in a line it is a member as any other", async () => {
     expect(await simulated([own], "--key", name)).toMatch(/^1 request of 1 caller/);
     expect(await simulated([own], "--key", "user", "--cost", name)).toContain("used: 5 of ");
+  });
+});
+
+describe("a whole number of many digits", () => {
+  test.each([
+    ["1234567890123456789"], ["9007199254740993"], ["-1234567890123456789"], ["123456789012345678901234567890"], ["9007199254740991"], ["42"],
+  ])("%s is the caller of this name, beside its neighbors", async (id) => {
+    const ids = [0n, 1n, -1n].map((more) => String(BigInt(id) + more));
+    const lines = [...ids, `"${id}"`].map((each) => `{"time":"${AT}","user":{"id":${each}},"key":["user",${each}],"path":"/1234567890123456789"}`);
+    expect(await simulated(lines, "--key", "user.id")).toMatch(/^4 requests of 3 callers/);
+    expect(await simulated(lines, "--key", "key")).toMatch(/^4 requests of 3 callers/);
+    expect(await simulated([lines[0] as string], "--key", "user.id")).toContain(`(${id})`);
+    expect(await simulated([JSON.stringify({ log: lines[0] })], "--key", "user.id")).toContain(`(${id})`);
+    expect(await simulated([`INFO: done ${lines[0] as string}`], "--key", "user.id")).toContain(`(${id})`);
+  });
+
+  test.each([
+    ['{"a":1234567890123456789}', { a: "1234567890123456789" }],
+    ['{"a":"x\\"1234567890123456789"}', { a: 'x"1234567890123456789' }],
+    ['{"1234567890123456789":[1234567890123456789 , -1234567890123456789]}', { "1234567890123456789": ["1234567890123456789", "-1234567890123456789"] }],
+    ['{"a":0.1234567890123456789,"b":1.5e3,"c":1234567890123456789.5}', { a: 0.123_456_789_012_345_68, b: 1_500, c: 1.234_567_890_123_456_8e18 }],
+    ['{"a":1234567890123456789e2,"b":12E+1234567890123456}', { a: 1.234_567_890_123_456_8e20, b: Infinity }],
+    ['{"a":0000000000000000001}', undefined],
+    ['{"a":1234567890123456789', undefined],
+  ])("%s", (text, value) => expect(jsonOf(text)).toEqual(value));
+
+  test("all else stays as JSON.parse reads it", () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => {
+      // A text beside it has the digits, and no number that JavaScript writes with 16 digits is rounded.
+      const text = JSON.stringify({ value, digits: "1234567890123456" });
+      const asTexts = (_: string, each: unknown): unknown => (typeof each === "number" && /^-?\d{16,}$/.test(String(each)) ? String(each) : each);
+      expect(jsonOf(text)).toEqual(JSON.parse(text, asTexts));
+    }));
+  });
+
+  test("the time in nanoseconds and a cost are still numbers", async () => {
+    expect(await simulated(['{"ts":1790000000123456789,"user":"ann","n":9007199254740991}'], "--key", "user", "--cost", "n")).toMatch(/from 2026-09-21T14:13:20\.123Z[^]*used: 9,007,199,254,740,991/);
   });
 });

@@ -21,10 +21,18 @@ const DEEPEST_ENVELOPE = 4;
 /** Whether a line may be a JSON object. */
 export const isObject = (line: string): boolean => line.charCodeAt(0) === 123 || line.trimStart().charCodeAt(0) === 123;
 
-/** The value of a JSON text, or undefined. */
+// All whole numbers that JSON.parse may round have 16 digits or more.
+const MANY_DIGITS = /\d{16}/;
+// Each letter has one way to match, so the time stays linear. A number is taken whole, with its fraction and exponent.
+const TEXTS_AND_NUMBERS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+const LONG_WHOLE = /^-?\d{16,}$/;
+
+/** The value of a JSON text, or undefined. A whole number of 16 digits or more is a text, so that no id is rounded. */
 export function jsonOf(line: string): unknown {
   try {
-    return JSON.parse(line) as unknown;
+    const value = JSON.parse(line) as unknown;
+    if (!MANY_DIGITS.test(line)) return value;
+    return JSON.parse(line.replace(TEXTS_AND_NUMBERS, (part) => (LONG_WHOLE.test(part) ? `"${part}"` : part))) as unknown;
   } catch {
     return undefined;
   }
