@@ -106,3 +106,27 @@ test("without a member for an address the names are said, and how to name one", 
   const { code, out } = await simulated([{ peer: "192.0.2.7", host: { ip: "10.0.0.1" } }], "--key", "address");
   expect([code, out]).toEqual([2, expect.stringMatching(/^sluice: Expected --key to be a field with a caller, got address: 1 request, none with a caller there\. Write --key address= with one of .*peer/)]);
 });
+
+test("each connection of one address is that caller, in the notations of Java, gRPC and sockets", async () => {
+  const lines = ["/192.0.2.7:5432", "/192.0.2.7:5433", "host/192.0.2.7:5434", "ipv4:192.0.2.7:443", "ipv4:192.0.2.7:444", "tcp://192.0.2.7:5", "ipv6:[::ffff:192.0.2.7]:443"];
+  for (const [name, key] of [["ip", "address"], ["ip", "ip"], ["peer.address", "peer.address"], ["peer", "address=peer"]] as const) {
+    const { out } = await simulated(lines.map((address) => ({ [name]: address })), "--key", key);
+    expect(out).toMatch(/^7 requests of 1 caller[^]*\(192\.0\.2\.7\)/);
+    expect(out).not.toContain("no address");
+  }
+});
+
+describe("a text that is no address is told", () => {
+  test.each([
+    ["JSON", [{ ip: "unix:" }, { ip: "192.0.2.7" }, { ip: "unix:" }, { ip: "a b" }], ["--key", "ip"], "3 requests have no address that can be read, such as a b. Each such text is a caller.\n"],
+    ["one of them", [{ peer: "worker-1" }, { peer: "192.0.2.7" }], ["--key", "address=peer"], "1 request has no address that can be read, such as worker-1. Each such text is a caller.\n"],
+    ["the combined format", ['unix: - - [05/Mar/2026:20:33:53 +0000] "GET / HTTP/1.1" 200 5'], ["--key", "address"], "1 request has no address that can be read, such as unix:. Each such text is a caller.\n"],
+    ["a format", ["unix:|1790000000"], ["--key", "remote_addr", "--format", "$remote_addr|$time"], "1 request has no address that can be read, such as unix:. Each such text is a caller.\n"],
+  ])("in %s", async (_, lines, args, note) => {
+    expect((await simulated(lines, ...args)).out).toContain(note);
+  });
+
+  test("and a user is none", async () => {
+    expect((await simulated([{ user: "ann" }], "--key", "user")).out).not.toContain("no address");
+  });
+});

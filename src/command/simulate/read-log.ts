@@ -25,6 +25,8 @@ export interface LogSummary {
   readonly windowMs: number;
   /** The address that was taken of the first list of addresses. */
   readonly takenOfList?: string | undefined;
+  /** Requests whose caller is a text and should be an address. Each text is a caller. */
+  readonly notAddresses?: { readonly requests: number; readonly example: string } | undefined;
   /** The member of a line in which the addresses were found, for `--key address`. */
   readonly addressField?: string | undefined;
 }
@@ -65,9 +67,9 @@ export async function readLog(source: LogSource, give: (entry: LogEntry) => void
         (format === ANY_FORMAT ? "\nOther formats are read with --format." : ""),
     );
   const late = sources.reduce((sum, each) => sum + each.late, 0);
-  const { callers, withoutKey, takenOfList } = counts;
+  const { callers, withoutKey, takenOfList, notAddresses } = counts;
   const addressField = counts.seen.addresses.field;
-  return { requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs, takenOfList, addressField };
+  return { requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs, takenOfList, notAddresses, addressField };
 }
 
 const MOST_NAMES_SHOWN = 12;
@@ -87,6 +89,8 @@ class LineCounts {
   withoutKey = 0;
   takenOfList: string | undefined;
   readonly #callers = new Map<string, string>();
+  /** Those that should be addresses, with their requests. */
+  readonly #texts = new Map<string, number>();
   readonly #ipv6Prefix: number;
 
   constructor(hasSeveral: boolean, ipv6Prefix: number) {
@@ -98,14 +102,25 @@ class LineCounts {
     return new Set(this.#callers.values()).size;
   }
 
+  get notAddresses(): LogSummary["notAddresses"] {
+    const [example] = [...this.#texts.keys()].toSorted();
+    return example === undefined ? undefined : { requests: [...this.#texts.values()].reduce((a, b) => a + b), example };
+  }
+
   /** The one text for a caller, so that memory grows with callers and not with requests. */
   caller(key: string, isAddress: boolean): string {
-    const known = this.#callers.get(key);
-    if (known !== undefined) return known;
+    const known = this.#callers.get(key) ?? this.#begin(key, isAddress);
+    const requests = this.#texts.get(known);
+    if (requests !== undefined) this.#texts.set(known, requests + 1);
+    return known;
+  }
+
+  #begin(key: string, isAddress: boolean): string {
     // A limiter counts all notations of an address, and all addresses of an IPv6 network, as one caller.
     const address = isAddress ? writtenAddress(key, this.#ipv6Prefix) : undefined;
     this.takenOfList ??= address?.taken === undefined ? undefined : flatText(address.taken);
     const own = flatText(address?.key[1] ?? key);
+    if (isAddress && address === undefined) this.#texts.set(own, 0);
     this.#callers.set(flatText(key), own);
     return own;
   }

@@ -48,10 +48,16 @@ export function linesOfLog({ log, leftOut }: Pick<Findings, "log" | "leftOut">):
     ...(log.takenOfList === undefined
       ? []
       : [`Of a list of addresses the first is the caller, such as ${callerLabel(log.takenOfList)}.`]),
+    ...(log.notAddresses === undefined ? [] : [notAddressesLine(log.notAddresses)]),
     ...lateLine(log),
     ...(leftOut.length > 0 ? [`Limits in flight are left out, because a log has no durations: ${leftOut.join(", ")}.`] : []),
     ...linesOfUnreadable(unreadable),
   ];
+}
+
+function notAddressesLine({ requests, example }: NonNullable<LogSummary["notAddresses"]>): string {
+  const read = `${counted(requests, "request")} ${requests === 1 ? "has" : "have"} no address that can be read`;
+  return `${read}, such as ${callerLabel(example)}. Each such text is a caller.`;
 }
 
 /** Lines that came too late to be sorted. A few change little; many make every number wrong. */
