@@ -78,6 +78,7 @@ function monthOf(text: string): number {
 function zoneMs(zone = ""): number {
   const [, sign, hours, minutes = "0"] = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone) ?? [];
   if (hours === undefined) return 0;
+  if (Number(hours) > 23 || Number(minutes) > 59) return NaN; // as RFC 3339 says
   const ms = (Number(hours) * 60 + Number(minutes)) * 60_000;
   return sign === "-" ? -ms : ms;
 }
