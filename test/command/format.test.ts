@@ -86,6 +86,12 @@ describe("nginx", () => {
 describe("Apache", () => {
   test.each([
     ['%h %l %u %t "%r" %>s %b', '10.0.0.1 - ann lee [05/Mar/2026:20:33:53 +0000] "GET /a HTTP/1.1" - 12', "user", "ann lee"],
+    ['CustomLog logs/access.log "%h %l %u %t \\"%r\\" %>s %b"', '10.0.0.1 - ann [05/Mar/2026:20:33:53 +0000] "GET /a HTTP/1.1" 200 12', "address", "10.0.0.1"],
+    ['customlog "|/usr/bin/rotate \\"x\\" 5" "%h %l %u %t \\"%r\\" %>s %b" env=!quiet', '10.0.0.1 - ann [05/Mar/2026:20:33:53 +0000] "GET /a HTTP/1.1" 200 12', "address", "10.0.0.1"],
+    ['CustomLog ${APACHE_LOG_DIR}/access.log "%h %l %u %t \\"%r\\" %>s %b" "expr=%{REQUEST_STATUS} >= 400"', '10.0.0.1 - ann [05/Mar/2026:20:33:53 +0000] "GET /a HTTP/1.1" 200 12', "address", "10.0.0.1"],
+    ['GlobalLog logs/access.log "%h %l %u %t \\"%r\\" %>s %b"', '10.0.0.1 - ann [05/Mar/2026:20:33:53 +0000] "GET /a HTTP/1.1" 200 12', "address", "10.0.0.1"],
+    ['CustomLog logs/access.log common env=!quiet', '10.0.0.1 - ann [05/Mar/2026:20:33:53 +0000] "GET /a HTTP/1.1" 200 12', "address", "10.0.0.1"],
+    ['access_log /var/log/nginx/$host.log common buffer=32k;', '10.0.0.1 - ann [05/Mar/2026:20:33:53 +0000] "GET /a HTTP/1.1" 200 12', "address", "10.0.0.1"],
     ['LogFormat "%h %l %u %t \\"%r\\" %>s %b" common', '10.0.0.1 - ann [05/Mar/2026:20:33:53 +0000] "GET /a HTTP/1.1" 200 12', "address", "10.0.0.1"],
     ['%v:%p %h %l %u %t \\"%r\\" %>s %O', '[2001:db8::1]:443 10.0.0.1 - - [05/Mar/2026:20:33:53 +0000] "GET /a HTTP/1.1" 200 12', "%h", "10.0.0.1"],
     ['%v:%p %h %l %u %t "%r" %>s %O', 'a.example:443 10.0.0.1 - - [05/Mar/2026:20:33:53 +0000] "GET /\\" HTTP/1.1" 200 12', "server_name", "a.example"],
@@ -152,6 +158,9 @@ test.each([
   [["--format", "nginxx", "--key", "a"], "Expected --format to be one of alb, caddy, cloudfront, combined, common, elb, envoy, haproxy, istio, nlb, squid, traefik, vhost_combined, w3c, or the text of nginx's log_format ('$remote_addr ...') or Apache's LogFormat ('%h ...'), got nginxx"],
   [["--format", "", "--key", "a"], "or Apache's LogFormat ('%h ...'), got an empty text"],
   [["--format", "constructor", "--key", "a"], "got constructor"],
+  [["--format", "CustomLog logs/access.log mine", "--key", "a"], "or the text of nginx's log_format ('$remote_addr ...') or Apache's LogFormat ('%h ...'), got mine"],
+  [["--format", "CustomLog logs/access.log", "--key", "a"], "or Apache's LogFormat ('%h ...'), got an empty text"],
+  [["--format", "access_log /var/log/$host.log main;", "--key", "a"], "or Apache's LogFormat ('%h ...'), got main"],
   [["--format", "$remote_addr $status", "--key", "remote_addr"], "Expected --format to have a time ($time_local, $time_iso8601, $msec or $time), got a format without one"],
   [["--format", "%h %>s", "--key", "%h"], "Expected --format to have a time (%t or %{...}t), got a format without one"],
   [["--format", "%{%H:%M}t %h", "--key", "%h"], "Expected --format to have a time"],

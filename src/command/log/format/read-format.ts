@@ -33,12 +33,23 @@ export function readFormat(text: string, fields: LogFields): LogFormat {
     const { texts = [], members = {}, w3c } = named;
     return { layouts: texts.map((each) => new LineFormat(partsOfVariables(each))), members, w3c };
   }
+  const [use] = USE_OF_FORMAT.exec(text.trim()) ?? [];
+  if (use !== undefined) return readFormat(formatIn(text.trim().slice(use.length)), fields);
   const written = configured(text.trim());
   const isNginx = /\$\{?\w/.test(written);
   if (!isNginx && !/%\S/.test(written)) throw unknownFormat(text);
   const layout = new LineFormat(isNginx ? partsOfVariables(written) : partsOfDirectives(written));
   checkFormatFields(layout, fields, isNginx);
   return { ...ANY_FORMAT, layouts: [layout] };
+}
+
+/** A directive that says where a log is, and in which format: a name, or for Apache also the text of it. */
+const USE_OF_FORMAT = /^(?:CustomLog|GlobalLog|access_log)\s+(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"';]+)\s*/i;
+
+/** The format after the place of a log. Conditions and other parameters follow it. */
+function formatIn(rest: string): string {
+  const [quoted] = /^"(?:[^"\\]|\\.)*"|^'(?:[^'\\]|\\.)*'/s.exec(rest) ?? [];
+  return quoted === undefined ? (/^[^\s;]*/.exec(rest)?.[0] ?? "") : `LogFormat ${quoted}`;
 }
 
 function unknownFormat(text: string): Misuse {
