@@ -308,6 +308,22 @@ describe("an address", () => {
     expect(of.exports.interactive.consume(["address", "2001:db8:1:2::/64"]).allowed).toBe(false);
   });
 
+  test.each([
+    ["2001:db8:1::/48", [], 48, "64, the default,"], ["2001:db8:1:200::/56", [], 56, "64, the default,"], ["2001:db8:1:200::/56", ["--ipv6-prefix", "48"], 56, "48"],
+    ["2001:db8:1:2::/64", ["--ipv6-prefix", "56"], 64, "56"],
+  ] as const)("%s as a network of another length than the gate's is told, with %j", async (text, more, bits, own) => {
+    const note = `A gate with the ipv6Prefix ${own} has no key of ${bits} bits, so this is no caller of it. If yours has ${bits}, add --ipv6-prefix ${bits}.`;
+    for (const verb of [["block", "--for", "1h"], ["peek"], ["debit", "--cost", "1"]]) {
+      expect(await said(verb[0] as string, limits, "interactive", "address", text, ...verb.slice(1), ...more)).toContain(`${note}\n`);
+    }
+    expect(JSON.parse(await said("peek", limits, "interactive", "address", text, "--json", ...more))).toMatchObject({ notes: [note] });
+    expect(await said("peek", limits, "interactive", "address", text, "--ipv6-prefix", String(bits))).not.toContain("A gate with");
+  });
+
+  test.each(["192.0.2.7", "192.0.2.7/32", "2001:db8::1", "2001:db8:1:2::/64", "2001:db8::1/128"])("%s is no network of another length", async (text) => {
+    expect(await said("peek", limits, "interactive", "address", text)).not.toContain("A gate with");
+  });
+
   test("has the prefix of the gate, with --ipv6-prefix", async () => {
     expect(await said("peek", limits, "interactive", "address", "2001:db8:1:2ff::1", "--ipv6-prefix", "56")).toMatch(/^\["address","2001:db8:1:200::\/56"\]/);
     for (const wrong of ["31", "65", "x", "6.4"]) expect(await run("peek", limits, "interactive", "ann", "--ipv6-prefix", wrong)).toMatchObject({ code: 2, err: expect.stringContaining("--ipv6-prefix") });

@@ -115,9 +115,17 @@ function addressInKey(typed: Key, ipv6Prefix: number): ReadKey {
     if (found === undefined && i > 0 && typed[i - 1] === "address") {
       notes.push(`addressKey makes no key of ${part}, so this is no caller of a gate that uses it.`);
     }
+    const bits = Number(/\/(\d+)$/.exec(found?.key[1] ?? "")?.[1] ?? ipv6Prefix);
+    if (bits !== ipv6Prefix) notes.push(otherPrefixNote(bits, ipv6Prefix));
     return found?.key[1] ?? part;
   });
   return { key: parts as [KeyPart, ...KeyPart[]], notes };
+}
+
+/** A gate has no key of a network of another length than its own. */
+function otherPrefixNote(bits: number, ipv6Prefix: number): string {
+  const own = `A gate with the ipv6Prefix ${ipv6Prefix}${ipv6Prefix === 64 ? ", the default," : ""} has no key of ${bits} bits`;
+  return `${own}, so this is no caller of it. If yours has ${bits}, add --ipv6-prefix ${bits}.`;
 }
 
 /** One text that looks like a tuple is another key than the tuple. Says how to write that. */
