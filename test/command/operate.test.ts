@@ -342,7 +342,7 @@ describe("an address", () => {
 });
 
 describe("a key that may be another", () => {
-  test.each([["user 42"], ["user:42"], ['["user"'], ["[user, 42]"]])("%s is one text, and the tuple is shown", async (text) => {
+  test.each([["user 42"], ["user:42"], ['["user"'], ["[user, 42]"], ['{"user":42}'], ["{user: 42}"]])("%s is one text, and the tuple is shown", async (text) => {
     expect(await said("peek", limits, "interactive", text)).toContain(`${JSON.stringify(text)}, `);
     expect(await said("peek", limits, "interactive", text)).toContain('The key is one text. For the tuple ["user","42"] write its parts with blanks between: user 42.\n');
   });

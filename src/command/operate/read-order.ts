@@ -135,7 +135,7 @@ function tupleHint(typed: Key): readonly string[] {
   const address = after.replace(/^["'\s=,]+/, "");
   if (writtenAddress(address) !== undefined) return [`The key is one text. For the key of addressKey write: address ${address}.`];
   if (!/[\s:]|^\[/.test(typed)) return [];
-  const parts = typed.split(/[\s:"',[\]]+/).filter((part) => part !== "");
+  const parts = typed.split(/[\s:"',[\]{}]+/).filter((part) => part !== "");
   const [first = "user", second = "42", ...others] = parts;
   const tuple = [first, second, ...others];
   return [`The key is one text. For the tuple ${JSON.stringify(tuple)} write its parts with blanks between: ${tuple.join(" ")}.`];
