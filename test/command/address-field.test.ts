@@ -50,6 +50,10 @@ test("of two addresses the caller's is taken, and not those of the server or of 
     { remote_ip: "10.0.0.9", client_ip: "192.0.2.7" },
     { zip: "192.0.2.1", ship: "192.0.2.2", ip: "192.0.2.7" },
     { client_ip: "-", remote_addr: "192.0.2.7" },
+    { upstream_remote_addr: "10.0.0.9", ip: "192.0.2.7" },
+    { proxy: { client_ip: "10.0.0.9" }, headers: { "x-real-ip": "192.0.2.7" } },
+    { server: { remote_ip: "10.0.0.9" }, backend_client_ip: "10.0.0.8", forwarded: "for=192.0.2.7" },
+    { session: { client_ip: "10.0.0.9" }, client_ip: "192.0.2.7" },
     { source: { address: "10.0.0.1" }, message: '192.0.2.7 - - [05/Mar/2026:20:33:53 +0000] "GET / HTTP/1.1" 200 648 "-" "-"' },
   ]) expect((await simulated([line], "--key", "address")).out, JSON.stringify(line)).toContain("(192.0.2.7)");
 });
@@ -128,5 +132,38 @@ describe("a text that is no address is told", () => {
 
   test("and a user is none", async () => {
     expect((await simulated([{ user: "ann" }], "--key", "user")).out).not.toContain("no address");
+  });
+});
+
+describe("the surest name of each line", () => {
+  const lines = [
+    { remote_addr: "10.0.0.1" }, { remote_addr: "10.0.0.2", cf_connecting_ip: "192.0.2.1" }, { remote_addr: "10.0.0.1", cf_connecting_ip: "192.0.2.2" },
+    { cf_connecting_ip: "192.0.2.3", remote_addr: "10.0.0.1" }, { remote_addr: "10.0.0.1", cf_connecting_ip: "-" }, { ip: "192.0.2.4" },
+  ];
+  const NOTE = "The addresses are those of cf_connecting_ip. Lines without it are counted by other fields: 2 requests by remote_addr, 1 request by ip.\n";
+
+  test("counts, whichever line is first, and lines without it are told", async () => {
+    const [first, ...others] = await Promise.all(lines.map((_, i) => simulated([...lines.slice(i), ...lines.slice(0, i)], "--key", "address")));
+    expect(first?.out).toMatch(/^6 requests of 5 callers[^]*refuses 1 of 6 requests/);
+    expect(first?.out).toContain(NOTE);
+    for (const { out } of others) {
+      expect(out).toMatch(/^6 requests of 5 callers[^]*refuses 1 of 6 requests/);
+      expect(out).toContain(NOTE);
+    }
+  });
+
+  test("stands in the findings as JSON, and lines that are no requests do not count", async () => {
+    const { out } = await simulated([...lines, { time: "soon", ip: "192.0.2.9" }], "--key", "address", "--json");
+    expect(JSON.parse(out)).toMatchObject({ log: { addressField: "cf_connecting_ip", otherAddressFields: [{ field: "remote_addr", requests: 2 }, { field: "ip", requests: 1 }] } });
+  });
+
+  test("an address of the service is the last choice, and is named", async () => {
+    const { out } = await simulated([{ upstream_remote_addr: "10.0.0.9" }], "--key", "address");
+    expect(out).toContain("The addresses are those of upstream_remote_addr.\n");
+  });
+
+  test("names that callers choose fill no memory, and change nothing", async () => {
+    const many = Array.from({ length: 12_000 }, (_, i) => ({ headers: { [`x-${i}-client-ip`]: "10.0.0.1" }, client_ip: `192.0.2.${i % 200}` }));
+    expect((await simulated(many, "--key", "address")).out).toMatch(/^12,000 requests of 200 callers[^]*The addresses are those of client_ip\.\n/);
   });
 });

@@ -65,9 +65,13 @@ export function jsonReader(
       if (inner !== undefined) return inner;
     }
     // After the envelope, because a log shipper may write its own address.
-    if (caller === "" && address !== null && address.field === undefined) caller = addresses.find(given);
+    const isSought = caller === "" && address !== null && address.field === undefined;
+    const found = isSought ? addresses.find(given) : undefined;
+    caller = found?.text ?? caller;
     if (caller === "") collectNames(given, names);
-    return entryOf(at, timePlace, caller, costFields, ({ fields }) => numberOfValue(firstValue(given, fields)));
+    const entry = entryOf(at, timePlace, caller, costFields, ({ fields }) => numberOfValue(firstValue(given, fields)));
+    if (found !== undefined && typeof entry === "object") addresses.use(found);
+    return entry;
   };
   /** The first request with a caller in the members that hold lines. */
   function ofEnvelope(given: unknown, outerTime: unknown, depth: number): LogEntry | undefined {

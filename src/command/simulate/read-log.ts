@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { writtenAddress } from "../../http/address/written-address.js";
+import type { AddressFieldUse } from "../log/address-field.js";
 import type { LogEntry, LogFields } from "../log/entry.js";
 import { ANY_FORMAT, type LogFormat } from "../log/format/read-format.js";
 import { InOrder } from "../log/in-order.js";
@@ -27,8 +28,10 @@ export interface LogSummary {
   readonly takenOfList?: string | undefined;
   /** Requests whose caller is a text and should be an address. Each text is a caller. */
   readonly notAddresses?: { readonly requests: number; readonly example: string } | undefined;
-  /** The member of a line in which the addresses were found, for `--key address`. */
+  /** For `--key address`, the member of the lines in which the addresses were found. */
   readonly addressField?: string | undefined;
+  /** Other members, for lines without that one, the surest names first. */
+  readonly otherAddressFields?: readonly AddressFieldUse[] | undefined;
 }
 
 /** Where a log is, and how it is read. */
@@ -68,8 +71,9 @@ export async function readLog(source: LogSource, give: (entry: LogEntry) => void
     );
   const late = sources.reduce((sum, each) => sum + each.late, 0);
   const { callers, withoutKey, takenOfList, notAddresses } = counts;
-  const addressField = counts.seen.addresses.field;
-  return { requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs, takenOfList, notAddresses, addressField };
+  const [surest, ...otherAddressFields] = counts.seen.addresses.uses;
+  const addresses = { takenOfList, notAddresses, addressField: surest?.field, otherAddressFields };
+  return { requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs, ...addresses };
 }
 
 const MOST_NAMES_SHOWN = 12;

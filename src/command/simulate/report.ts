@@ -1,5 +1,5 @@
 import type { Refill } from "../../core/limit.js";
-import { bars, callerLabel, counted, duration, grouped, percent, limitsText, printable, rateText, table } from "../text.js";
+import { bars, callerLabel, counted, duration, grouped, percent, limitsText, rateText, table } from "../text.js";
 import type { LogSummary } from "./read-log.js";
 import { leastShare, wholeShare, type Effect, type Recommendation } from "./recommend.js";
 import type { ReplayResult } from "./replay.js";
@@ -44,7 +44,7 @@ export function linesOfLog({ log, leftOut }: Pick<Findings, "log" | "leftOut">):
     ...(requests > 1 && callers === 1
       ? ["All requests are of one caller. Behind a proxy its address is that of the proxy: use another field as --key."]
       : []),
-    ...(log.addressField === undefined ? [] : [`The addresses are those of ${printable(log.addressField)}.`]),
+    ...addressFieldLine(log),
     ...(log.takenOfList === undefined
       ? []
       : [`Of a list of addresses the first is the caller, such as ${callerLabel(log.takenOfList)}.`]),
@@ -53,6 +53,14 @@ export function linesOfLog({ log, leftOut }: Pick<Findings, "log" | "leftOut">):
     ...(leftOut.length > 0 ? [`Limits in flight are left out, because a log has no durations: ${leftOut.join(", ")}.`] : []),
     ...linesOfUnreadable(unreadable),
   ];
+}
+
+/** Lines without the surest name have their addresses elsewhere: perhaps those of a proxy. */
+function addressFieldLine({ addressField, otherAddressFields = [] }: LogSummary): string[] {
+  if (addressField === undefined) return [];
+  const others = otherAddressFields.map(({ field, requests }) => `${counted(requests, "request")} by ${callerLabel(field)}`);
+  const rest = others.length === 0 ? "" : ` Lines without it are counted by other fields: ${others.join(", ")}.`;
+  return [`The addresses are those of ${callerLabel(addressField)}.${rest}`];
 }
 
 function notAddressesLine({ requests, example }: NonNullable<LogSummary["notAddresses"]>): string {
