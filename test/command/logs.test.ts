@@ -133,8 +133,12 @@ describe("a log without an answer", () => {
     for (const log of ["hello\n", '[{"user":1}]']) expect(await simulated(log, "--key", "who")).toMatchObject({ code: 2, out: expect.stringContaining("line 1:") as string });
   });
 
-  test("one caller alone is told", async () => {
-    expect((await simulated(rows, "--key", "ip")).out).toContain("All requests are of one caller.");
+  test("one user alone has no address of a proxy", async () => {
+    expect((await simulated(rows, "--key", "user.id")).out).not.toContain("Behind a proxy");
+  });
+
+  test("one address alone is told", async () => {
+    expect((await simulated(rows, "--key", "ip")).out).toContain("All requests are of one caller. Behind a proxy its address is that of the proxy: use another field as --key.\n");
   });
 });
 

@@ -24,6 +24,8 @@ export interface LogSummary {
   /** Lines that came more than `windowMs` after younger ones. */
   readonly late: number;
   readonly windowMs: number;
+  /** Whether callers are addresses. */
+  readonly byAddress: boolean;
   /** The address that was taken of the first list of addresses. */
   readonly takenOfList?: string | undefined;
   /** Requests whose caller is a text and should be an address. Each text is a caller. */
@@ -72,7 +74,7 @@ export async function readLog(source: LogSource, give: (entry: LogEntry) => void
   const late = sources.reduce((sum, each) => sum + each.late, 0);
   const { callers, withoutKey, takenOfList, notAddresses } = counts;
   const [surest, ...otherAddressFields] = counts.seen.addresses.uses;
-  const addresses = { takenOfList, notAddresses, addressField: surest?.field, otherAddressFields };
+  const addresses = { byAddress: counts.byAddress, takenOfList, notAddresses, addressField: surest?.field, otherAddressFields };
   return { requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs, ...addresses };
 }
 
@@ -91,6 +93,7 @@ class LineCounts {
   readonly seen = new SeenLines();
   readonly unreadable: UnreadableCounts;
   withoutKey = 0;
+  byAddress = false;
   takenOfList: string | undefined;
   readonly #callers = new Map<string, string>();
   /** Those that should be addresses, with their requests. */
@@ -120,6 +123,7 @@ class LineCounts {
   }
 
   #begin(key: string, isAddress: boolean): string {
+    this.byAddress ||= isAddress;
     // A limiter counts all notations of an address, and all addresses of an IPv6 network, as one caller.
     const address = isAddress ? writtenAddress(key, this.#ipv6Prefix) : undefined;
     this.takenOfList ??= address?.taken === undefined ? undefined : flatText(address.taken);

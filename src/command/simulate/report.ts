@@ -41,7 +41,7 @@ export function linesOfLog({ log, leftOut }: Pick<Findings, "log" | "leftOut">):
   return [
     requests === 0 ? "No lines." : `${counted(requests, "request")} of ${counted(callers, "caller")} ${span}`,
     ...(withoutKey > 0 ? [`${counted(withoutKey, "request")} without a caller, left out.`] : []),
-    ...(requests > 1 && callers === 1
+    ...(requests > 1 && callers === 1 && log.byAddress
       ? ["All requests are of one caller. Behind a proxy its address is that of the proxy: use another field as --key."]
       : []),
     ...addressFieldLine(log),
