@@ -387,6 +387,32 @@ describe("--recommend", () => {
     }
   });
 
+  test.each([
+    ["without costs", [], [5, 1, 3], true], ["with one cost", ["--cost", "n"], [5, 5, 5], true], ["with one cost and none", ["--cost", "n"], [5, 0, 5], true], ["with costs that differ", ["--cost", "n"], [5, 1, 3], false],
+  ] as const)("%s the capacity is called the smallest only where it is", async (_, more, costs, isSmallest) => {
+    const rows = json(costs.map((n) => ({ ts: 1_790_000_000, k: "ann", n })));
+    const { recommend } = await findings(["--key", "k", "--recommend", "50%", ...more], rows);
+    expect(recommend?.isSmallest).toBe(isSmallest);
+    const { out } = await run(["simulate", "-", "--key", "k", "--recommend", "50%", ...more], rows);
+    expect(out).toContain(isSmallest ? "\nThe smallest capacity that refuses at most 50 % of the requests, or of the callers:\n" : "\nA capacity that refuses at most 50 % of the requests, or of the callers. Costs differ, so a smaller one may do:\n");
+  });
+
+  test("with costs that differ the capacity does what it says, and is not always the smallest", async () => {
+    let larger = 0;
+    for (let log = 0; log < 40; log++) {
+      const rows = json(Array.from({ length: 30 }, (_, i) => ({ ts: 1_790_000_000_000 + 400 * ((i * 3 + log) >> 1), k: `k${(i * i + log) % 3}`, n: 1 + ((i * 7 + log * 11) % 9) })));
+      const { recommend } = await findings(["--key", "k", "--cost", "n", "--recommend", "10%"], rows);
+      for (const { refill, byRequests } of recommend?.rows ?? []) {
+        const text = (capacity: number): string[] => ["--policy", `${capacity}, ${refill.tokens}/${refill.everyMs}ms`];
+        const { policies } = await findings(["--key", "k", "--cost", "n", ...Array.from({ length: byRequests?.capacity ?? 0 }, (_, i) => text(i + 1)).flat()], rows);
+        expect(policies.at(-1)?.refused).toBe(byRequests?.refused);
+        expect(byRequests?.refused).toBeLessThanOrEqual(3);
+        if (policies.findIndex(({ refused }) => refused <= 3) < policies.length - 1) larger += 1;
+      }
+    }
+    expect(larger).toBeGreaterThan(0);
+  }, 60_000);
+
   test("goes on after rates that change nothing", async () => {
     // 12 requests in 2.4 s, once an hour: at 5/s a capacity of 1 is enough.
     const rows = Array.from({ length: 60 }, (_, i) => ({ ts: 1_790_000_000_000 + 3_600_000 * Math.floor(i / 12) + 200 * (i % 12), k: "ann" }));

@@ -11,7 +11,7 @@ export interface Effect {
   readonly requestsOfRefused: number;
 }
 
-/** For one rate, the smallest capacities that stay within the share. */
+/** For one rate, capacities that stay within the share: the smallest ones, unless requests differ in their costs. */
 export interface Recommendation {
   readonly refill: Refill;
   /** At most the share of all requests is refused. Null if no capacity that a limit can have does that. */
@@ -37,7 +37,7 @@ interface LogTrial {
 
 /**
  * For a row of rates, the smallest capacity that refuses at most `share` of the requests, and at most `share` of the
- * callers. Rates that lower neither are left out.
+ * callers. Rates that lower neither are left out. See {@link hasOneCost}.
  *
  * With costs that differ, a larger capacity may refuse more: it lets one large request in, and that takes the tokens of
  * several small ones. The capacity found is then one that stays within the share, and perhaps not the smallest.
@@ -75,6 +75,12 @@ export function recommend(traffic: RequestList, share: number, costAt: number): 
     if (byRequests?.capacity === 1 && byCallers?.capacity === 1) break;
   }
   return found;
+}
+
+/** Whether all requests that cost something cost the same. Only then are the recommended capacities the smallest. */
+export function hasOneCost(traffic: RequestList, costAt: number): boolean {
+  const costs = traffic.lists(costAt).cost.filter((cost) => cost > 0);
+  return costs.every((cost) => cost === costs[0]);
 }
 
 /** So many of `count` are `share` of them: 29 of 100 for 0.29, although 0.29 * 100 is less than 29. */

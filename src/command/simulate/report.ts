@@ -19,6 +19,8 @@ export interface Findings {
 export interface Advice {
   readonly share: number;
   readonly rows: readonly Recommendation[];
+  /** Whether no smaller capacity stays within the share. */
+  readonly isSmallest: boolean;
   readonly busiest: readonly BusyCaller[];
 }
 
@@ -121,10 +123,12 @@ function sentence(
 /** What comes before and after the table of other numbers. */
 export function sentencesOfAdvice(
   { requests, callers }: LogSummary,
-  { share, rows, busiest }: Advice,
+  { share, rows, isSmallest, busiest }: Advice,
 ): { readonly intro: string; readonly after: readonly string[] } {
   const asked = `${Number((100 * share).toPrecision(12))} %`;
-  const intro = `The smallest capacity that refuses at most ${asked} of the requests, or of the callers:`;
+  const which = isSmallest ? "The smallest capacity" : "A capacity";
+  const others = isSmallest ? "" : ". Costs differ, so a smaller one may do";
+  const intro = `${which} that refuses at most ${asked} of the requests, or of the callers${others}:`;
   const after: string[] = [];
   const pick = exampleOf(rows);
   if (pick !== undefined) {

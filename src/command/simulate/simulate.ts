@@ -11,9 +11,9 @@ import { reportHtml } from "./html.js";
 import { checkPage, writePage } from "./page-file.js";
 import { policiesToReplay, type PoliciesToReplay } from "./policies-to-replay.js";
 import { readLog, type LogSource, type LogSummary } from "./read-log.js";
-import { recommend } from "./recommend.js";
+import { hasOneCost, recommend } from "./recommend.js";
 import { Replay } from "./replay.js";
-import { reportJson, reportText } from "./report.js";
+import { reportJson, reportText, type Advice } from "./report.js";
 import { RequestList } from "./request-list.js";
 
 export const SIMULATE_HELP = `npx sluice simulate <log> [<log> ...] --key <field> --policy "30, 5/s"
@@ -32,7 +32,8 @@ Replays a log by a policy, and says who would have been refused.
   --policy "30, 5/s"    capacity, and the tokens that return in a time (s, min, h, d, 10s); "100/min" is a
                         capacity of 100. May be repeated
   --policies <file>     a module that exports policies or limiters, such as limits.mjs
-  --recommend 0.1%      the smallest capacity for each rate that refuses at most this share
+  --recommend 0.1%      the smallest capacity for each rate that refuses at most this share;
+                        if costs differ, one that does, and perhaps not the smallest
   --time <field>        where the time is. Default: that of the format; in JSON time, timestamp, ts and others
   --cost <field>        what a request costs: bytes; in JSON a path such as usage.total_tokens.
                         For one limit tokens=usage.total_tokens. For fractions spend*100.
@@ -89,11 +90,15 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
     ipv6Prefix: prefixOfText(prefix ?? "64"),
   };
   const log = await readWithBar(source, replays, traffic, io);
-  const isAdvised = traffic !== null && share !== null && log.requests > 0;
-  const advice = !isAdvised ? null : { share, rows: recommend(traffic, share, fields.forAll), busiest: traffic.busiest(5) };
+  const advice = traffic === null || share === null || log.requests === 0 ? null : adviceFor(traffic, share, fields.forAll);
   const findings = { log, replays: replays.map((replay) => replay.result()), leftOut, advice };
   if (values.html !== undefined && traffic !== null) await writePage(values.html, reportHtml(findings, traffic, fields));
   io.stdout.write(values.json === true ? reportJson(findings) : reportText(findings));
+}
+
+function adviceFor(traffic: RequestList, share: number, costAt: number): Advice {
+  const [rows, isSmallest] = [recommend(traffic, share, costAt), hasOneCost(traffic, costAt)];
+  return { share, rows, isSmallest, busiest: traffic.busiest(5) };
 }
 
 async function readWithBar(
