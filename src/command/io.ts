@@ -6,6 +6,8 @@ export interface CommandIo {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean };
+  /** How far the command has come with a change. Absent before it begins. */
+  change?: "begun" | "done";
 }
 
 /** A mistake in the arguments of a command: its message is printed without a stack, and the exit code is 2. */
@@ -17,6 +19,9 @@ export class Misuse extends Error {
 export class StoreFailure extends Error {
   override readonly name = "StoreFailure";
 }
+
+/** Follows the failure of a change that may have been made. */
+export const MAY_BE_DONE = "It may have been done. Look before you repeat it";
 
 /** The message of an error. A user's module may throw anything, also `undefined`. */
 export function thrownText(error: unknown): string {

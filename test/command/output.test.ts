@@ -10,6 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const LOG = "examples/simulate/access.log";
 let command: string;
 let limits: string;
+let index: string;
 const fileOf = (name: string, text: string): string => {
   const file = join(folder, name);
   writeFileSync(file, text);
@@ -17,7 +18,7 @@ const fileOf = (name: string, text: string): string => {
 };
 beforeAll(async () => {
   command = await bundled("src/command/main.ts");
-  const index = await bundled("src/index.ts");
+  index = await bundled("src/index.ts");
   limits = fileOf("limits.mjs", `import { createLimiter, MemoryStore } from ${JSON.stringify(index)};
     const policy = { name: "api", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } };
     export const api = createLimiter({ policy, store: new MemoryStore() });\n`);
@@ -84,6 +85,57 @@ test("a mistake is exit code 2, also if no one reads the message", async () => {
 test.skipIf(!existsSync("/dev/full"))("a page that finds no room is exit code 1", async () => {
   const { code, err } = await run(["simulate", LOG, "--key", "address", "--policy", "7, 1/s", "--html", "/dev/full"]);
   expect([code, err]).toEqual([1, expect.stringMatching(/^sluice: Cannot write \/dev\/full: ENOSPC/)]);
+});
+
+describe("a module that fails outside of its top level", () => {
+  /** A limiter over a shared store, which is asked once. Its verbs answer after so many milliseconds. */
+  const over = (name: string, failure: string, { peek = 0, change = 0 } = {}): string =>
+    fileOf(`fails-${name.replaceAll(/\W+/g, "-")}.mjs`, `import { EventEmitter } from "node:events";
+      import { createLimiter, MemoryStore } from ${JSON.stringify(index)};
+      const limiter = createLimiter({ policy: { name: "api", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } }, store: new MemoryStore() });
+      let peeks = 0;
+      const after = (ms, verb) => async (...args) => {
+        await new Promise((resolve) => setTimeout(resolve, verb === "peek" && peeks++ > 0 ? 60_000 : ms));
+        return limiter[verb](...args);
+      };
+      export const api = { policy: limiter.policy, store: {}, parts: [], peek: after(${peek}, "peek") };
+      for (const verb of ["credit", "debit", "block", "reset"]) api[verb] = after(${change}, verb);
+      api.parts.push(api);
+      ${failure}\n`);
+  const TIMER = 'setTimeout(() => { throw new Error("later\\nand more"); }, 300);';
+  const CURE = "Check that its store runs, and handle this failure in the module\n";
+
+  test.each([
+    ["a throw in a timer", TIMER, "later"],
+    ["a rejection", 'Promise.reject(new Error("connect ECONNREFUSED 127.0.0.1:1"));', "connect ECONNREFUSED 127.0.0.1:1"],
+    ["a rejection of nothing", "Promise.reject();", "undefined"],
+    ["a rejection without a message", 'Promise.reject(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }));', "ECONNREFUSED"],
+    ["an event without a listener", 'setTimeout(() => new EventEmitter().emit("error", new Error("no store")), 100);', "no store"],
+    ["several failures", "for (const each of [1, 2, 3]) Promise.reject(new Error(`failure ${each}`));", "failure 1"],
+    ["a connection", 'import("node:net").then(({ connect }) => connect(1, "127.0.0.1"));', "connect ECONNREFUSED 127.0.0.1:1"],
+  ])("by %s is a sentence, and exit code 2", async (name, failure, cause) => {
+    const module = over(name, failure, { peek: 5_000 });
+    expect(await run(["peek", module, "api", "ann"])).toEqual({ code: 2, signal: null, out: "", err: `sluice: The module failed while it ran: ${cause}. ${CURE}` });
+    for (const change of [["credit", "--cost", "1"], ["block", "--for", "1h"], ["reset"]]) {
+      const ended = await run([change[0] as string, module, "api", "ann", ...change.slice(1)]);
+      expect(ended).toEqual({ code: 2, signal: null, out: "", err: `sluice: The module failed while it ran: ${cause}. It was not done. ${CURE}` });
+    }
+  });
+
+  test.each([["credit", "--cost", "1"], ["debit", "--cost", "1", "--json"], ["block", "--for", "1h"], ["reset"]])("while the store does it, by %s: it may have been done, and exit code 1", async (verb, ...more) => {
+    const module = over(`during-${verb}`, TIMER, { change: 60_000 });
+    expect(await run([verb, module, "api", "ann", ...more])).toEqual({ code: 1, signal: null, out: "", err: `sluice: The module failed while it ran: later. It may have been done. Look before you repeat it. ${CURE}` });
+  });
+
+  test("while a log is read, too", async () => {
+    const module = fileOf("fails-policies.mjs", 'export const api = { capacity: 1, refill: { tokens: 1, everyMs: 1_000 } };\nprocess.nextTick(() => { throw new Error("later"); });\n');
+    expect(await run(["simulate", LOG, "--key", "address", "--policies", module])).toEqual({ code: 2, signal: null, out: "", err: `sluice: The module failed while it ran: later. ${CURE}` });
+  });
+
+  test("after it was done: it was done, and exit code 1", async () => {
+    const module = over("after", TIMER);
+    expect(await run(["debit", module, "api", "ann", "--cost", "1"])).toEqual({ code: 1, signal: null, out: 'Took 1 token from "ann".\n', err: `sluice: The module failed while it ran: later. It was done. ${CURE}` });
+  });
 });
 
 describe("a module that blocks", () => {

@@ -77,6 +77,15 @@ function firstLine(error: unknown): string {
   return thrownText(error).split("\n")[0] ?? "";
 }
 
+/**
+ * Says that a module failed outside of its top level: in a timer, by an event, or by a rejection that it does not
+ * handle. `done` says what became of a change.
+ */
+export function moduleFailureText(error: unknown, done: string): string {
+  const cause = reasonOf(thrownText(error)) || codeOfError(error) || "without a message";
+  return `The module failed while it ran: ${cause}.${done} Check that its store runs, and handle this failure in the module`;
+}
+
 async function load(file: string): Promise<object> {
   try {
     return (await import(pathToFileURL(file).href)) as object;
@@ -101,12 +110,17 @@ const NAMED_JS = /^Cannot find module '(.+)js' imported from .*\.[cm]?tsx?$/m;
 function cureOf(error: unknown, file: string): string {
   const message = thrownText(error);
   if (/^Transform failed[^]*Top-level await/.test(message)) return ". Name the file .mts";
-  const code = types.isNativeError(error) ? String((error as { readonly code?: unknown }).code) : "";
+  const code = codeOfError(error);
   const [, missing] = NAMED_JS.exec(message) ?? [];
   const isUnread =
     UNKNOWN_KIND.test(message) || LEFT_OUT_ONLY.test(code) || (missing !== undefined && existsSync(`${missing}ts`)) ||
     (TAKEN_FOR_SCRIPT.test(message) && /\.[cm]?tsx?\b/.test(`${message} ${file}`));
   return isUnread ? CURE : "";
+}
+
+function codeOfError(error: unknown): string {
+  const { code } = types.isNativeError(error) ? (error as { readonly code?: unknown }) : {};
+  return typeof code === "string" ? code : "";
 }
 
 const CURE = '. Let tsx read TypeScript: npm install --save-dev tsx, then put NODE_OPTIONS="--import tsx" before npx sluice';

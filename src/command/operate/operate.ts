@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import type { Decision } from "../../core/decision.js";
 import { SluiceError } from "../../core/errors.js";
-import { Misuse, StoreFailure, thrownText, type CommandIo } from "../io.js";
+import { MAY_BE_DONE, Misuse, StoreFailure, thrownText, type CommandIo } from "../io.js";
 import { findLimiter, type FoundLimiter } from "./find-limiter.js";
 import { readOrder, type Order, type Verb } from "./read-order.js";
 import { doneText, leftText, nothingText, UNKNOWN_TEXT } from "./sentences.js";
@@ -27,7 +27,8 @@ Shows what a caller has left, and changes it, through the limiters of your own s
   --json             the answer as JSON
   --memory           also over a store in memory, for a test or a demo. No service sees what is done
 
-The exit code is 0 if it was done, 2 for wrong arguments, and 1 if the store failed or the output cannot be written.
+The exit code is 0 if it was done, and 2 for wrong arguments or a module that failed before. It is 1 if the store
+failed, if the module failed later, or if the output cannot be written.
 `;
 
 // A client may still be connecting, and its first call then exceeds the store's timeout.
@@ -42,7 +43,11 @@ export function operate(verb: Verb): (args: readonly string[], io: CommandIo) =>
     const order = readOrder(verb, args);
     const found = await findLimiter({ ...order, file: resolve(order.file) });
     const before = await peekSoon(order, found, TRIES);
-    if (verb !== "peek") await askStore(() => act(order, found), true);
+    if (verb !== "peek") {
+      io.change = "begun";
+      await askStore(() => act(order, found), true);
+      io.change = "done";
+    }
     // At once: an operator who does not see that it was done would do it again.
     if (!order.json) io.stdout.write(doneText(order));
     const left = verb === "peek" ? before : await peekAfter(order, found);
@@ -114,7 +119,7 @@ async function askStore<T>(call: () => T | Promise<T>, isChange: boolean): Promi
     const cure = "Check that it runs, and that the module connects to it";
     // The open circuit breaker did not call the store. After any other failure the store may have done it.
     const isOpen = error instanceof SluiceError && error.code === "ERR_STORE_OPEN";
-    const done = !isChange ? "" : isOpen ? "It was not done. " : "It may have been done. Look before you repeat it. ";
+    const done = !isChange ? "" : isOpen ? "It was not done. " : `${MAY_BE_DONE}. `;
     throw new StoreFailure(`The store failed: ${thrownText(error)}${code}. ${done}${cure}`);
   }
 }
