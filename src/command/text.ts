@@ -12,8 +12,11 @@ export function percent(part: number, whole: number): string {
   return `${share === 0 || share >= 10 ? Math.round(share) : Number(share.toPrecision(2))} %`;
 }
 
-/** A duration for people: 900 ms, 12 s, 3 min, 2.5 h, 4 days. */
-export function duration(ms: number): string {
+/** A wait for people, as {@link duration} and rounded up: one that is a little shorter would be too short. */
+export const waitText = (ms: number): string => duration(ms, Math.ceil);
+
+/** A duration for people: 900 ms, 12 s, 3 min, 2.5 h, 4 days. It has three digits, or those of whole units. */
+export function duration(ms: number, round: (units: number) => number = Math.round): string {
   if (ms < 1_000) return `${ms} ms`;
   const [size, unit] = (
     [
@@ -23,7 +26,8 @@ export function duration(ms: number): string {
       [1_000, "s"],
     ] as const
   ).find(([each]) => ms >= 2 * each) ?? [1_000, "s"];
-  return `${Number((ms / size).toPrecision(3))} ${unit}`;
+  const parts = 10 ** Math.max(0, 2 - Math.floor(Math.log10(ms / size)));
+  return `${round(ms / (size / parts)) / parts} ${unit}`;
 }
 
 /** Text of a log without control characters of any kind: a caller could move the cursor, or turn the line around. */

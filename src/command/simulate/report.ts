@@ -1,5 +1,5 @@
 import type { Refill } from "../../core/limit.js";
-import { bars, callerLabel, counted, duration, grouped, percent, limitsText, rateText, table } from "../text.js";
+import { bars, callerLabel, counted, duration, grouped, percent, limitsText, rateText, table, waitText } from "../text.js";
 import type { LogSummary } from "./read-log.js";
 import { leastShare, wholeShare, type Effect, type Recommendation } from "./recommend.js";
 import type { ReplayResult } from "./replay.js";
@@ -89,7 +89,7 @@ export function linesOfReplay(result: ReplayResult): string[] {
   const title = name === "" ? `Policy ${limitsText(policy)}` : `Policy ${name} (${limitsText(policy)})`;
   const lines = [title, sentence(limitsText(policy), { ...result, capacity: 0 }, requests, callers)];
   if (tooCostly > 0) lines.push(`${grouped(tooCostly)} of these cost more than the capacity. They can never be allowed.`);
-  if (longestWaitMs > 0) lines.push(`The longest wait that a refusal names: ${duration(longestWaitMs)}.`);
+  if (longestWaitMs > 0) lines.push(`The longest wait that a refusal names: ${waitText(longestWaitMs)}.`);
   for (const { limit, capacity, tokens, key } of most) {
     const which = most.length > 1 ? ` of "${limit}"` : "";
     const used = `${grouped(tokens)} of ${grouped(capacity)} (${callerLabel(key)})`;
