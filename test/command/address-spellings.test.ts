@@ -42,7 +42,7 @@ test("the verbs act on the key of addressKey", async () => {
   await fc.assert(fc.asyncProperty(fc.oneof(ipv6, fc.ipV4().filter((each) => !each.startsWith("0."))), async (address) => {
     const key = addressKey(address) as readonly ["address", string];
     for (const written of ways(address)) {
-      expect(await run(["block", limits, "login", "address", written, "--for", "1min", "--memory"]), written).toContain(`Blocked ${JSON.stringify(key)} for 60 s.`);
+      expect(await run(["block", limits, "login", "address", written, "--for", "1min", "--memory"]), written).toContain(`Blocked ${JSON.stringify(key)} for 1min.`);
       expect(given.spellings?.peek(key)).toMatchObject({ allowed: false, blocked: true });
       await given.spellings?.block(key, 0);
       expect(await run(["peek", limits, "login", JSON.stringify(["address", written]), "--memory"]), written).toContain(`${JSON.stringify(key)}, `);

@@ -53,7 +53,7 @@ describeWith("redis", "npx sluice over Redis", () => {
     expect(await npx("peek", "limits")).toMatchObject({ code: 0, err: "", out: expect.stringContaining('["user","42"], "interactive" of interactive: 0 of 30 left') });
     expect((await npx("credit", "limits", "--cost", "5", "--reason", "ticket 7")).out).toMatch(/^Gave 5 tokens to \["user","42"\]\. Reason: ticket 7\n.*: 5 of 30 left/);
     expect((await service.consume(key, 5)).allowed).toBe(true);
-    expect((await npx("block", "limits", "--for", "1h")).out).toContain('Blocked ["user","42"] for 60 min.');
+    expect((await npx("block", "limits", "--for", "1h")).out).toContain('Blocked ["user","42"] for 1h.');
     expect(await service.peek(key)).toMatchObject({ allowed: false, blocked: true });
     const reset = JSON.parse((await npx("reset", "limits", "--json")).out) as { before: { blocked: boolean }; left: { remaining: number } };
     expect([reset.before.blocked, reset.left.remaining]).toEqual([true, 30]);

@@ -115,10 +115,34 @@ describe("what changes something", () => {
   });
 
   test("block refuses for a time, and --for 0 ends it", async () => {
-    expect(await said("block", limits, "interactive", "ann", "--for", "10min")).toMatch(/^Blocked "ann" for 10 min\.\n.*\nA call now is refused: the caller is blocked for 10 min\.\n$/);
+    expect(await said("block", limits, "interactive", "ann", "--for", "10min")).toMatch(/^Blocked "ann" for 10min\.\n.*\nA call now is refused: the caller is blocked for 10 min\.\n$/);
     expect(of.exports.interactive.consume("ann")).toMatchObject({ allowed: false, blocked: true });
     expect(await said("block", limits, "interactive", "ann", "--for", "0")).toContain('Ended the block of "ann".\n');
     expect(of.exports.interactive.consume("ann").allowed).toBe(true);
+  });
+
+  test.each([[0, 10, " Of these 0 came back: no more was spent."], [3, 10, " Of these 3 came back: no more was spent."], [10, 10, ""], [11, 10, ""], [30, 10, ""], [30, 40, ""], [29, 30, " Of these 29 came back: no more was spent."]])(
+    "of %d spent tokens a credit of %d gives back what it says", async (spent, given, note) => {
+      if (spent > 0) of.exports.interactive.debit("ann", spent);
+      expect(await said("credit", limits, "interactive", "ann", "--cost", String(given), "--reason", "goodwill")).toMatch(`Gave ${given} tokens to "ann".${note} Reason: goodwill\n`);
+    },
+  );
+
+  test("a credit of several limits says of each what came back", async () => {
+    of.exports.chat.debit("ann", { requests: 4, month: 900 });
+    expect(await said("credit", limits, "chat", "ann", "--cost", "requests=10,month=500")).toMatch(/^Gave 10 of requests, 500 of month to "ann"\. Of these 4 of requests, 500 of month came back: no more was spent\.\n/);
+    expect(await said("credit", limits, "chat", "ann", "--cost", "month=100")).toMatch(/^Gave 100 of month to "ann"\.\n/);
+  });
+
+  test("a block that ends sooner than an earlier one says which one stays", async () => {
+    await said("block", limits, "interactive", "ann", "--for", "60min");
+    expect(await said("block", limits, "interactive", "ann", "--for", "1s")).toMatch(/^"ann" was blocked for longer than 1s: the block of 60 min stays\. --for 0 ends it\.\n/);
+    expect(await said("block", limits, "interactive", "ann", "--for", "2h", "--reason", "bot")).toMatch(/^Blocked "ann" for 2h\. Reason: bot\n/);
+    expect(await said("block", limits, "interactive", "ann", "--for", "2h")).toMatch(/^Blocked "ann" for 2h\.\n/);
+  });
+
+  test.each([["1234d", "1234 days"], ["90s", "90 s"], ["1001ms", "1.01 s"], ["119400ms", "120 s"], ["7201s", "2.01 h"], ["120s", "2 min"]])("a time is repeated as it was written, and waits are rounded up: %s", async (text, wait) => {
+    expect(await said("block", limits, "interactive", "ann", "--for", text)).toMatch(new RegExp(`^Blocked "ann" for ${text}\\.\n[^]*the caller is blocked for ${wait}\\.`));
   });
 
   test("reset gives everything back and ends a block", async () => {
@@ -272,7 +296,7 @@ describe("a store that fails", () => {
     };
     over(failLater);
     expect(await runAsUsual("credit", module, "interactive", "ann", "--cost", "10")).toEqual({
-      code: 0, err: "", out: 'Gave 10 tokens to "ann".\nWhat is left is unknown: the store did not answer.\nNothing was spent under "ann", and no block was left: is this the key?\n',
+      code: 0, err: "", out: 'Gave 10 tokens to "ann". Of these 0 came back: no more was spent.\nWhat is left is unknown: the store did not answer.\nNothing was spent under "ann", and no block was left: is this the key?\n',
     });
     over(failLater);
     calls = 0;
@@ -304,7 +328,7 @@ describe("a key", () => {
 
 describe("an address", () => {
   test.each(["2001:db8:1:2:aaaa::1", " 2001:DB8:1:2::1 ", "[2001:db8:1:2::1]:443", "2001:db8:1:2::1%eth0", "2001:db8:1:2::/64"])("%s is the key of the gate", async (text) => {
-    expect(await said("block", limits, "interactive", "address", text, "--for", "10min")).toMatch(/^Blocked \["address","2001:db8:1:2::\/64"\] for 10 min\./);
+    expect(await said("block", limits, "interactive", "address", text, "--for", "10min")).toMatch(/^Blocked \["address","2001:db8:1:2::\/64"\] for 10min\./);
     expect(of.exports.interactive.consume(["address", "2001:db8:1:2::/64"]).allowed).toBe(false);
   });
 

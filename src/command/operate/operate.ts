@@ -49,7 +49,7 @@ export function operate(verb: Verb): (args: readonly string[], io: CommandIo) =>
       io.change = "done";
     }
     // At once: an operator who does not see that it was done would do it again.
-    if (!order.json) io.stdout.write(doneText(order));
+    if (!order.json) io.stdout.write(doneText(order, before));
     const left = verb === "peek" ? before : await peekAfter(order, found);
     if (order.json) io.stdout.write(`${JSON.stringify(jsonAnswer(order, found, before, left))}\n`);
     else io.stdout.write((left === null ? UNKNOWN_TEXT : leftText(order, found, left)) + nothingText(order, found, before));

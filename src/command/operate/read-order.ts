@@ -20,6 +20,8 @@ export interface Order {
   /** What to look for, to give or to take. Undefined for the policy's own. */
   readonly cost: Cost | undefined;
   readonly forMs: number;
+  /** As it was written. Empty without one. */
+  readonly forText: string;
   readonly tier: string | undefined;
   readonly reason: string | undefined;
   readonly json: boolean;
@@ -62,6 +64,7 @@ export function readOrder(verb: Verb, args: readonly string[]): Order {
     verb, file, name, cost, key,
     notes: [...notes, ...tupleHint(typed)],
     forMs: values.for === undefined || values.for === "0" ? 0 : durationOfText(values.for),
+    forText: values.for?.trim() ?? "",
     tier: values.policy,
     reason: values.reason,
     json: values.json === true,

@@ -1,7 +1,7 @@
 import type { Cost } from "../../core/cost.js";
 import type { Decision, Reading } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
-import { duration, grouped, printable } from "../text.js";
+import { grouped, printable, waitText } from "../text.js";
 import { namesToType, type FoundLimiter } from "./find-limiter.js";
 import type { Order } from "./read-order.js";
 
@@ -42,23 +42,30 @@ function isUntouched(decision: Decision): boolean {
   return !isBlocked && readings.every(({ remaining, capacity }) => remaining === capacity) && decision.resetMs === 0;
 }
 
-/** What was done, in a sentence. */
-export function doneText({ verb, key, cost = 0, forMs, reason }: Order): string {
+/** What was done, in a sentence. `before` is what was left before it. */
+export function doneText({ verb, key, cost = 0, forMs, forText, reason }: Order, before: Decision): string {
   const who = callerText(key);
   const because = reason === undefined ? "" : ` Reason: ${printable(reason)}`;
   const text = {
     peek: "",
-    credit: `Gave ${costText(cost)} to ${who}.`,
+    credit: `Gave ${costText(cost)} to ${who}.${backText(cost, before)}`,
     debit: `Took ${costText(cost)} from ${who}.`,
-    block: forMs === 0 ? `Ended the block of ${who}.` : `Blocked ${who} for ${duration(forMs)}.`,
+    block: forMs === 0 ? `Ended the block of ${who}.` : blockedText(who, forMs, forText, before),
     reset: `Reset ${who}: all tokens are back, and no block is left.`,
   }[verb];
   return text === "" ? "" : `${text}${because}\n`;
 }
 
+/** A block ends at the later of two ends. */
+function blockedText(who: string, forMs: number, forText: string, before: Decision): string {
+  const isLonger = !before.allowed && before.blocked && before.retryAfterMs > forMs;
+  if (!isLonger) return `Blocked ${who} for ${forText}.`;
+  return `${who} was blocked for longer than ${forText}: the block of ${waitText(before.retryAfterMs)} stays. --for 0 ends it.`;
+}
+
 function readingText({ remaining, capacity, resetMs, inFlight }: Reading): string {
   const noun = inFlight === true ? "free" : "left";
-  const full = inFlight === true ? "" : resetMs === 0 ? ", full" : `, full in ${duration(resetMs)}`;
+  const full = inFlight === true ? "" : resetMs === 0 ? ", full" : `, full in ${waitText(resetMs)}`;
   return `${grouped(remaining)} of ${grouped(capacity)} ${noun}${full}`;
 }
 
@@ -66,10 +73,10 @@ function nextText(decision: Decision): string {
   const { reason, retryAfterMs, cost, limit, policy, limits } = decision;
   const call = cost === 1 ? "A call now" : `A call of the cost ${grouped(cost)} now`;
   if (decision.allowed) return `${call} is allowed.`;
-  if (decision.blocked) return `${call} is refused: the caller is blocked for ${duration(retryAfterMs)}.`;
+  if (decision.blocked) return `${call} is refused: the caller is blocked for ${waitText(retryAfterMs)}.`;
   const label = (before: string): string => (limits === null ? "" : ` ${before} "${policy}:${limit}"`);
   if (reason === "cost_above_capacity") return `${call} is never allowed: it costs more than the capacity${label("of")}.`;
-  return `${call} is refused${label("by")}: ask again in ${duration(retryAfterMs)}.`;
+  return `${call} is refused${label("by")}: ask again in ${waitText(retryAfterMs)}.`;
 }
 
 function callerText(key: Key): string {
@@ -79,4 +86,17 @@ function callerText(key: Key): string {
 function costText(cost: Cost): string {
   if (typeof cost === "number") return `${grouped(cost)} ${cost === 1 ? "token" : "tokens"}`;
   return Object.entries(cost).map(([name, tokens]) => `${grouped(tokens as number)} of ${name}`).join(", ");
+}
+
+/** What of a credit came back, if that is less: only spent tokens do. */
+function backText(cost: Cost, before: Decision): string {
+  const asked = typeof cost === "number" ? [["", cost] as const] : Object.entries(cost);
+  const backs = asked.map(([name, given]) => {
+    const { remaining, capacity } = before.limits?.find(({ limit }) => limit === name) ?? before;
+    // More may be spent than an empty bucket shows.
+    return { name, given, back: remaining === 0 ? given : Math.min(given, capacity - remaining) };
+  });
+  if (backs.every(({ given, back }) => given === back)) return "";
+  const texts = backs.map(({ name, back }) => (name === "" ? grouped(back) : `${grouped(back)} of ${name}`));
+  return ` Of these ${texts.join(", ")} came back: no more was spent.`;
 }
