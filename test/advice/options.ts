@@ -24,7 +24,7 @@ export const ADVISED: readonly AdvisedOptions[] = [
   { options: ["requestTimeout", "headersTimeout", "maxHeaderSize", "connectionsCheckingInterval"], of: "node", test: ["test/advice/bodies.test.ts", "ends a request that does not end"], notLowest: NODE },
   { options: ["serverOptions"], of: "@hono/node-server", test: ["test/advice/bodies.test.ts", "`serverOptions` reach the server"], notLowest: "an option of Node's server, passed on" },
   { options: ["keepAliveTimeout"], of: "fastify", test: ["test/advice/bodies.test.ts", "reach the server"], notLowest: "an option of Node's server, passed on" },
-  { options: ["maxRetriesPerRequest", "enableOfflineQueue", "commandTimeout"], of: "ioredis", test: [REDIS, "ends a call to a server that is"] },
+  { options: ["maxRetriesPerRequest", "enableOfflineQueue", "commandTimeout", "redisOptions"], of: "ioredis", test: [REDIS, "ends a call to a server that is"] },
   { options: ["disableOfflineQueue", "commandOptions"], of: "redis", test: [REDIS, "ends a call to a server that is"] },
   { options: ["reconnectOnError"], of: "ioredis", test: [REDIS, "it finds the new primary behind an address that moved"] },
   { options: ["password", "username"], of: "redis", test: [REDIS, "a missing password is told, and a password is the cure"] },

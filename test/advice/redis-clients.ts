@@ -9,14 +9,17 @@ const HOST = "127.0.0.1";
 export const ioredisAdvised = (name: string, { Redis, Cluster }: Pick<typeof Ioredis, "Redis" | "Cluster">): RedisAdvised => ({
   name,
   reconnects: true,
-  ends: Object.fromEntries(([
+  ends: { ...Object.fromEntries(([
     ["maxRetriesPerRequest: 1", "away", { maxRetriesPerRequest: 1 }],
     ["enableOfflineQueue: false", "away", { enableOfflineQueue: false }],
     ["commandTimeout", "silent", { commandTimeout: 1_000 }],
   ] as const).map(([option, server, settings]) => [option, [server, (port) => {
     const client = new Redis({ host: HOST, port, retryStrategy: () => 20, ...settings }).on("error", quiet);
     return { call: () => client.get("key"), close: () => client.disconnect() };
-  }]])),
+  }]])), "redisOptions: { commandTimeout }": ["a silent node", (port) => {
+    const client = new Cluster([{ host: HOST, port }], { redisOptions: { commandTimeout: 1_000 } }).on("error", quiet);
+    return { call: () => client.get("key"), close: () => client.disconnect() };
+  }] },
   connect(port, { reconnects = false, ...login } = {}) {
     const cure = reconnects ? { reconnectOnError: (error: Error) => error.message.includes("READONLY") } : {};
     const client = new Redis({ host: HOST, port, ...login, ...cure }).on("error", quiet);

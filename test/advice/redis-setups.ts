@@ -17,8 +17,8 @@ export interface RedisAdvised {
   cluster(ports: readonly number[]): Promise<Connected> | Connected;
   /** A client that is not connected and never connects, where there is one. */
   readonly unconnected?: Readonly<Record<string, (port: number) => Connected>>;
-  /** The options that end a call: a client with each, and whether the server is away, or takes the call and is silent. */
-  readonly ends: Readonly<Record<string, readonly ["away" | "silent", (port: number) => Calling]>>;
+  /** The options that end a call: a client with each, and whether the server is away, or takes the call and is silent, by itself or as a node of a cluster. */
+  readonly ends: Readonly<Record<string, readonly ["away" | "silent" | "a silent node", (port: number) => Calling]>>;
   /** Where the client sends a call again after a lost connection: one that does, or with the option against it. */
   readonly once?: (port: number, isOnce: boolean) => Calling;
   /** Whether the client has an option that finds the new primary behind the same address. */
@@ -197,11 +197,12 @@ export function redisSetupSuite(advised: RedisAdvised): void {
   });
 
   for (const [option, [server, make]] of Object.entries(advised.ends)) {
-    over(`${name}: \`${option}\` ends a call to a server that is ${server}`, async () => [await startRedis()], async (own) => {
+    over(`${name}: \`${option}\` ends a call to a server that is ${server}`, async () => [await startRedis(server === "a silent node" ? ["--cluster-enabled", "yes"] : [])], async (own) => {
       const { port } = own as OwnRedis;
+      if (server === "a silent node") await command(port, "CLUSTER ADDSLOTSRANGE 0 16383");
       if (server === "away") await (own as OwnRedis).stop();
       const { call, close } = make(port);
-      if (server === "silent") {
+      if (server !== "away") {
         await call();
         await command(port, "CLIENT PAUSE 60000 ALL");
       }
