@@ -68,7 +68,8 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
   // Objects such as a `dispatcher` cannot be compared, so a call that has one shares with none.
   const hasObjects = Object.values<unknown>(extras).some((value) => Object(value) === value);
   const isEventStream = /event-stream/i.test(about.headers.get("accept") ?? "");
-  const mergeable = sharesWork() && options.merge && !options.sensitive && isReadMethod(method) && !isEventStream && !hasObjects;
+  const mayMerge = sharesWork() && options.merge && !options.sensitive && isReadMethod(method);
+  const mergeable = mayMerge && !body && !withBody && !isEventStream && !hasObjects;
   const modes = [about.credentials, about.cache, about.redirect, about.mode, about.integrity];
   const facts = [method, url, identity, ...about.headers, extras, ...modes, options.maxAttempts, options.maxWaitMs, retry];
   // Not `URL`: React Native implements only a part of it.

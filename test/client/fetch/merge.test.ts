@@ -139,6 +139,18 @@ test.each<[string, ClientInit, ClientOptions?]>([
   ["calls with an option that is an object", { dispatcher: {} } as ClientInit],
 ])("55 · %s are never merged", async (_, init, options) => expect(await merges([URL_A, init], [URL_A, init], options)).toBe(false));
 
+test.each<[string, (body: string) => [string | Request, ClientInit?]]>([
+  ["GET", (body) => [URL_A, { body }]],
+  ["HEAD", (body) => [URL_A, { method: "HEAD", body }]],
+  ["GET over a Request", (body) => [new Request(URL_A), { body }]],
+  ["GET over the Request of a POST", (body) => [new Request(URL_A, { method: "POST", body }), { method: "GET" }]],
+])("55 · a %s with a body, which the own `fetch` may send, is never merged", async (_, args) => {
+  let sent = 0;
+  const { fetch } = talk([], { fetch: async () => new Response(`${++sent}`) });
+  await Promise.all(["alice", "bob"].map((body) => fetch(...args(body))));
+  expect(sent).toBe(2);
+});
+
 test("55 · members of the options that are undefined override neither the method nor the headers of a Request", async () => {
   const seen: unknown[] = [];
   const identity = (request: Request): string => (seen.push([request.method, request.headers.get("x-user")]), "");
