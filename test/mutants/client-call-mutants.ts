@@ -125,7 +125,7 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "57", test: RETRY, in: "parseCall",
-    find: "retry && !ONE_SHOT.some((name) => name in Object(body))",
+    find: "retry && isRepeatable(body)",
     replace: "retry",
   },
   {

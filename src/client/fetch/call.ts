@@ -22,10 +22,6 @@ export interface ClientCall extends Omit<TrafficCall, "onQueued">, Settings {
 // RFC 6761 reserves `.invalid`, so no server has this name.
 const RELATIVE_BASE = "http://relative.invalid";
 
-// A body with one of these members can be read only once. Web streams have `getReader`; Safari cannot iterate them.
-// Node's streams are async iterators.
-const ONE_SHOT = ["getReader", Symbol.asyncIterator];
-
 /**
  * Parses a call. Throws a TypeError or RangeError for wrong options, and the error of `Request` for a wrong request.
  */
@@ -74,7 +70,7 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
   const facts = [method, url, identity, ...about.headers, extras, ...modes, options.maxAttempts, options.maxWaitMs, retry];
   // Not `URL`: React Native implements only a part of it.
   const [, origin = "", path = ""] = /^([^/?#]*\/\/[^/?#]*)?([^?#]*)/.exec(url) as RegExpExecArray;
-  const repeatable = retry && !ONE_SHOT.some((name) => name in Object(body));
+  const repeatable = retry && isRepeatable(body);
   return {
     ...options,
     input: own ?? request ?? `${input as URL}`,
@@ -111,19 +107,29 @@ function copyPair(pair: Iterable<string>): [string, string] {
 }
 
 /**
+ * Whether a body can be read again: none, text, bytes, a `Blob` or a form, of any package or realm. A stream has none
+ * of the three members, nor has an object of which `fetch` makes text. The forms of the package form-data are streams.
+ */
+function isRepeatable(body: unknown): boolean {
+  const object = Object(body) as object;
+  return object !== body || (("byteLength" in object || "size" in object || "append" in object) && !("pipe" in object));
+}
+
+/**
  * Copies a form. Bytes are copied only if `isLate`, when they may be read after the call. Everything else is returned
- * as it is: text and a `Blob` never change, and a stream is sent once.
+ * as it is: text and a `Blob` never change, and other objects are sent once.
  */
 function copyBody(body: BodyInit, isLate: unknown): BodyInit {
-  const bytes = body as Partial<ArrayBufferView> & ArrayBuffer;
+  const object = Object(body) as ArrayBuffer & Partial<ArrayBufferView>;
   // Not by `instanceof`: a test environment may have an `ArrayBuffer` of its own.
-  if (isLate && "byteLength" in Object(body)) {
-    return new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset, bytes.byteLength).slice();
+  if (isLate && "byteLength" in object) {
+    return new Uint8Array(object.buffer ?? object, object.byteOffset, object.byteLength).slice();
   }
-  const Form = [URLSearchParams, FormData].find((each) => body instanceof each);
   // React Native's `FormData` cannot be read.
-  if (!Form || !(Symbol.iterator in (body as object))) return body;
-  const copy = new Form();
-  for (const [name, value] of body as URLSearchParams) copy.append(name, value);
+  if (!("append" in object && Symbol.iterator in object)) return body;
+  // The `fetch` of another package may know only its own forms.
+  const Form = [URLSearchParams, FormData].find((each) => body instanceof each) ?? body.constructor;
+  const copy = new (Form as typeof FormData)();
+  for (const [name, value] of body as FormData) copy.append(name, value);
   return copy;
 }

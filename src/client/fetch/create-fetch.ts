@@ -19,7 +19,7 @@ import { parseSettings } from "./settings.js";
  *   responses, and an abort rejects, as with `fetch`.
  * - Where `merge` is on, identical `GET` and `HEAD` calls that are pending at the same time share one request.
  * - A body is sent again if it can be read again: text, bytes, `Blob`, `FormData`, `URLSearchParams`, or the body of a
- *   `Request`, which is copied. A stream in `init.body` is sent once.
+ *   `Request`, which is copied. A stream or any other object in `init.body` is sent once.
  * - Headers, URL and body are sent as they were at the call, as `fetch` does.
  * - A call that waits keeps a Node process alive, as a pending request does.
  * - A call beyond `maxPending` rejects at once with a `SluiceError` of the code `"ERR_TOO_MANY_CALLS"`.
