@@ -1,13 +1,16 @@
 import { SluiceError } from "../../core/errors.js";
 import { abortReason, onAbort, throwIfAborted } from "./abort.js";
-import type { ClientCall } from "./call.js";
+import { copyHeaders, type ClientCall } from "./call.js";
 
 /** Sends attempt `number` of a call. Rejects as the wrapped `fetch` does, or with the code `"ERR_ATTEMPT_TIMEOUT"`. */
 export async function sendAttempt(call: ClientCall, number: number): Promise<Response> {
-  const { fetch, init, signal, attemptTimeoutMs, source } = call;
+  const { fetch, signal, attemptTimeoutMs, source } = call;
   throwIfAborted(signal);
   // A body can be read once. So a copy is sent as long as another attempt may follow.
   const input = source && number < call.maxAttempts ? source.clone() : call.input;
+  // A wrapped `fetch` may change what it gets.
+  const init = { ...call.init };
+  if (init.headers) init.headers = copyHeaders(init.headers);
   if (attemptTimeoutMs === Infinity) return fetch(input, signal ? { ...init, signal } : init);
   const stop = new AbortController();
   const release = signal && onAbort(signal, () => stop.abort(abortReason(signal)));

@@ -93,7 +93,7 @@ export function isReadMethod(method: string): boolean {
 }
 
 /** Copies headers in the form that they have, so that a wrapped `fetch` sees what the caller wrote. */
-function copyHeaders(headers: HeadersInit): HeadersInit {
+export function copyHeaders(headers: HeadersInit): HeadersInit {
   if (headers instanceof Headers) return new Headers(headers);
   const isList = Symbol.iterator in headers;
   // A list may be one that can be read only once.

@@ -194,6 +194,26 @@ describe("`attemptTimeoutMs`", () => {
   });
 });
 
+test.each<[name: string, headers: () => HeadersInit]>([
+  ["Headers", () => new Headers({ A: "1" })],
+  ["an object", () => ({ a: "1" })],
+  ["pairs", () => [["a", "1"]]],
+])("57 · a wrapped `fetch` that edits its options edits those of one attempt: %s", async (_, headers) => {
+  const got: unknown[] = [];
+  const { fetch, time } = talk([], {
+    fetch: async (__, init) => {
+      const sent = init as RequestInit;
+      got.push([[...new Headers(sent.headers)], sent.body]);
+      if (sent.headers instanceof Headers) sent.headers.append("B", "2");
+      else Object.assign(sent.headers as object, Array.isArray(sent.headers) ? [["b", "2"]] : { b: "2" });
+      sent.body = "signed";
+      return got.length === 1 ? limited() : new Response();
+    },
+  });
+  await time.run(fetch(URL_A, { method: "PUT", headers: headers(), body: "a" }));
+  expect(got).toEqual(Array(2).fill([[["a", "1"]], "a"]));
+});
+
 describe("a Request with a body", () => {
   const put = (init?: RequestInit): Request => new Request(URL_A, { method: "PUT", body: "hello", ...init });
 
