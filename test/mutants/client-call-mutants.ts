@@ -150,12 +150,12 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "59", test: "connections", in: "sendWithRetries",
-    find: "release(response); throw error;",
+    find: "cancelBody(response); throw error;",
     replace: "throw error;",
   },
   {
     item: "59", test: "connections", in: "sendWithRetries",
-    find: "response = release(response)",
+    find: "response = cancelBody(response)",
     replace: "response = null",
   },
   {

@@ -11,28 +11,42 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
   // A wrapped `fetch` may change what it gets.
   const init = { ...call.init };
   if (init.headers) init.headers = copyHeaders(init.headers);
-  if (attemptTimeoutMs === Infinity) return fetch(input, signal ? { ...init, signal } : init);
+  const isTimed = attemptTimeoutMs < Infinity;
   const stop = new AbortController();
-  const release = signal && onAbort(signal, () => stop.abort(abortReason(signal)));
+  if (isTimed || signal) init.signal = isTimed ? stop.signal : signal;
   const timer = new AbortController();
-  const timeout = async (): Promise<never> => {
-    await call.time.sleep(attemptTimeoutMs, timer.signal);
-    const late = new SluiceError(
-      "ERR_ATTEMPT_TIMEOUT", `No response to ${call.method} ${call.url} within ${attemptTimeoutMs} ms`,
-    );
-    // The name that code around a `fetch` looks for.
-    throw Object.assign(late, { name: "TimeoutError" });
-  };
+  let release = null as ReturnType<typeof onAbort> | null;
   let response: Response | undefined;
   try {
-    // A wrapped `fetch` may ignore its signal.
-    return (response = await Promise.race([fetch(input, { ...init, signal: stop.signal }), timeout()]));
+    return await new Promise<Response>((resolve, reject) => {
+      // A wrapped `fetch` may ignore its signal.
+      const end = (reason: unknown): void => {
+        reject(reason);
+        stop.abort(reason);
+      };
+      release = signal && onAbort(signal, () => end(abortReason(signal)));
+      const receive = (answer: Response): void =>
+        stop.signal.aborted ? void cancelBody(answer) : resolve((response = answer));
+      Promise.resolve(fetch(input, init)).then(receive).catch(reject);
+      if (!isTimed) return;
+      const late = new SluiceError(
+        "ERR_ATTEMPT_TIMEOUT", `No response to ${call.method} ${call.url} within ${attemptTimeoutMs} ms`,
+      );
+      // The name that code around a `fetch` looks for.
+      Object.assign(late, { name: "TimeoutError" });
+      call.time.sleep(attemptTimeoutMs, timer.signal).then(() => end(late), reject);
+    });
   } finally {
     timer.abort();
-    if (!response) stop.abort();
     // An abort still ends a body that is arriving.
-    release?.(response?.body);
+    release?.(isTimed ? response?.body : null);
   }
+}
+
+/** Cancels a body that nobody will read, which frees the connection. */
+export function cancelBody(message: Request | Response | null): null {
+  (message?.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);
+  return null;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isNetworkError, sendAttempt } from "./attempt.js";
+import { cancelBody, isNetworkError, sendAttempt } from "./attempt.js";
 import { throwIfAborted } from "./abort.js";
 import type { ClientCall } from "./call.js";
 import type { RateLimitedFacts } from "./error.js";
@@ -63,17 +63,17 @@ export async function sendWithRetries(
         return isLimited ? giveUp(verdict, waitMs ?? (reply as Reply).toldMs, reply) : response;
       }
       // Frees the connection. Most often the body has been read to its end.
-      response = release(response);
+      response = cancelBody(response);
       tell(reason as WaitInfo["reason"], verdict);
       await call.time.sleep(verdict, signal);
     }
   } catch (error) {
     // A hook threw, or the call was aborted: the caller never gets this response.
-    release(response);
+    cancelBody(response);
     throw error;
   } finally {
     // The rest of a body that was copied.
-    release(call.source);
+    cancelBody(call.source);
   }
 
   function giveUp(reason: RateLimitReason, waitMs: number | null, reply?: Reply | null): RateLimitedFacts {
@@ -89,9 +89,4 @@ export async function sendWithRetries(
     // The latest instant that a Date can hold.
     return new Date(Math.min(given.time.wallNow() + waitMs, 8.64e15));
   }
-}
-
-function release(message: Request | Response | null): null {
-  (message?.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);
-  return null;
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFetch, type ClientInit } from "sluice/client";
 import { limited, talk, URL_A, type Answer } from "../fake-server.js";
-import { FakeTime } from "../fake-time.js";
+import { FakeTime, settle } from "../fake-time.js";
 
 const failed = new TypeError("fetch failed");
 const half = (): FakeTime => new FakeTime({ random: () => 0.5 });
@@ -212,6 +212,45 @@ test.each<[name: string, headers: () => HeadersInit]>([
   });
   await time.run(fetch(URL_A, { method: "PUT", headers: headers(), body: "a" }));
   expect(got).toEqual(Array(2).fill([[["a", "1"]], "a"]));
+});
+
+describe.each([undefined, 5_000])("a wrapped `fetch` that ignores its signal, with `attemptTimeoutMs` of %s", (attemptTimeoutMs) => {
+  test.each([true, false])("58 · is left as soon as the caller aborts (merged: %s)", async (merge) => {
+    const stop = new AbortController();
+    const { fetch, time } = talk([], { attemptTimeoutMs, merge, fetch: () => new Promise(() => undefined) });
+    const call = fetch(URL_A, { signal: stop.signal });
+    await time.advance(1_000);
+    const reason = new Error("left");
+    stop.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    expect(time.sleeping).toBe(0);
+  });
+
+  test("58 · gets its late response canceled", async () => {
+    const stop = new AbortController();
+    let cancelled = false;
+    let answer: (response: Response) => void = () => undefined;
+    const { fetch } = talk([], { attemptTimeoutMs, merge: false, fetch: () => new Promise((resolve) => (answer = resolve)) });
+    const call = fetch(URL_A, { signal: stop.signal });
+    stop.abort();
+    await expect(call).rejects.toBe(stop.signal.reason);
+    answer(new Response(new ReadableStream({ cancel: () => void (cancelled = true) })));
+    await settle();
+    expect(cancelled).toBe(true);
+  });
+});
+
+test("59 · the late response of an attempt that timed out is canceled", async () => {
+  let cancelled = false;
+  let sent = 0;
+  const late = new Response(new ReadableStream({ cancel: () => void (cancelled = true) }));
+  let answer: (response: Response) => void = () => undefined;
+  const fetch = (): Promise<Response> => (++sent > 1 ? Promise.resolve(new Response("here")) : new Promise((resolve) => (answer = resolve)));
+  const { time, ...client } = talk([], { fetch, attemptTimeoutMs: 5_000 });
+  expect(await (await time.run(client.fetch(URL_A))).text()).toBe("here");
+  answer(late);
+  await settle();
+  expect([sent, cancelled]).toEqual([2, true]);
 });
 
 describe("a Request with a body", () => {
