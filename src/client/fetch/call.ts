@@ -27,7 +27,8 @@ const RELATIVE_BASE = "http://relative.invalid";
  */
 export function parseCall(input: string | URL | Request, init: ClientInit, settings: Settings): ClientCall {
   // `fetch(url, request)`: a `Request` has its values as getters of the prototype, not as own properties.
-  if ("url" in init) return parseCall(new Request(input, init as RequestInit), {}, settings);
+  // The options of a library may have a `url`, and none has `bodyUsed`.
+  if ("bodyUsed" in init) return parseCall(new Request(input, init as RequestInit), {}, settings);
   // `fetch` ignores undefined members. They must not override those of a `Request`.
   const plain: RequestInit = Object.create(null);
   const options = parseCallOptions(init, settings, plain as Record<string, unknown>);

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFetch, type ClientInit } from "sluice/client";
-import { limited, talk, URL_A, type Answer } from "../fake-server.js";
+import { givenUp, limited, talk, URL_A, type Answer } from "../fake-server.js";
 import { FakeTime, settle } from "../fake-time.js";
 
 const failed = new TypeError("fetch failed");
@@ -132,6 +132,14 @@ test("a Request as the second argument counts, whole", async () => {
   const { fetch, sent, time } = talk([limited()]);
   await time.run(fetch(`${URL_A}/b`, new Request(URL_A, { method: "PUT", body: "hello", headers: { Authorization: "Bearer a" } })));
   expect(sent.map(({ url, method, body }) => [url, method, body])).toEqual(Array(2).fill([`${URL_A}/b`, "PUT", "hello"]));
+});
+
+test("options with a member `url`, such as those of a library, are no Request", async () => {
+  const dispatcher = {};
+  const options = { url: URL_A, method: "PUT", body: "a", dispatcher, sensitive: true };
+  const { fetch, sent } = talk([limited()]);
+  expect(await givenUp(fetch(options.url, options as ClientInit))).toMatchObject({ reason: "sensitive", method: "PUT" });
+  expect(sent.map(({ init }) => (init as typeof options).dispatcher)).toEqual([dispatcher]);
 });
 
 describe("`attemptTimeoutMs`", () => {
