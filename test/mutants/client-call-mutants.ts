@@ -75,8 +75,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "53", test: "network", in: "isNetworkError",
-    find: "ManyRedirect|redirect count/",
-    replace: "ManyRedirect/",
+    find: "fetch failed,.+,$|",
+    replace: "fetch failed,,,$|",
   },
   {
     item: "53", test: "network", in: "isNetworkError",

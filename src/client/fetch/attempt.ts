@@ -55,11 +55,14 @@ export function cancelBody(message: Request | Response | null): null {
  * a TypeError too, whose message says so on every platform, or on Node that of its cause.
  *
  * After too many redirects `fetch` rejects with a TypeError, too. But the server has answered 20 times or more, and
- * would again. Browsers do not tell this error from a network error.
+ * would again. Browsers do not tell this error from a network error. On Node the cause of a network error has a code. A
+ * cause without one is a mistake in the call, such as a blocked port, or a redirect that the call forbids.
  */
 export function isNetworkError(error: unknown): boolean {
-  const text = [error, (error as { cause?: Error } | null)?.cause?.message].join();
+  const { cause } = Object(error) as { cause?: { message?: unknown; code?: unknown } | null };
+  const text = [error, cause?.message, cause?.code].join();
+  if (/^TypeError: fetch failed,.+,$|UND_ERR_(INV|NOT|REQ_C)|have (a )?body/.test(text)) return false;
   // All but Bun's `TooManyRedirects` have a blank, so hosts and URLs in a message do not match.
-  if (/(many|number of|maximum) redirect|ManyRedirect|redirect count/.test(text)) return false;
+  if (/(many|number of|maximum) redirect|ManyRedirect/.test(text)) return false;
   return /^(TypeError(?!.*\bURL\b)|TimeoutError|FetchError|Error: (Network connection|internal error;))/.test(text);
 }

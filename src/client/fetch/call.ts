@@ -26,8 +26,8 @@ const RELATIVE_BASE = "http://relative.invalid";
  * Parses a call. Throws a TypeError or RangeError for wrong options, and the error of `Request` for a wrong request.
  */
 export function parseCall(input: string | URL | Request, init: ClientInit, settings: Settings): ClientCall {
-  // `fetch(url, request)`: a `Request` has its values as getters of the prototype, not as own properties.
-  // The options of a library may have a `url`, and none has `bodyUsed`.
+  // `fetch(url, request)`: a `Request` has its values as getters of the prototype, not as own properties. The options
+  // of a library may have a `url`, and none has `bodyUsed`.
   if ("bodyUsed" in init) return parseCall(new Request(input, init as RequestInit), {}, settings);
   // `fetch` ignores undefined members. They must not override those of a `Request`.
   const plain: RequestInit = Object.create(null);

@@ -63,7 +63,7 @@ describe("a network error", () => {
   });
 
   const names: [where: string, error: Error][] = [
-    ["a host", new TypeError("fetch failed", { cause: new Error("getaddrinfo ENOTFOUND redirect") })],
+    ["a host", new TypeError("fetch failed", { cause: Object.assign(new Error("getaddrinfo ENOTFOUND redirect"), { code: "ENOTFOUND" }) })],
     ["a URL", new TypeError("error sending request for url (http://127.0.0.1/too-many-redirects?redirect=/redirects/count)")],
     ["a URL of node-fetch", Object.assign(new Error("request to http://redirect/maximum/redirect failed"), { name: "FetchError" })],
     ["a cause that is no error", new TypeError("fetch failed", { cause: { __proto__: null, redirect: "count" } })],
@@ -90,6 +90,62 @@ describe("a network error", () => {
     await expect(call(loop)).rejects.toMatchObject({ name: "TypeError", cause: { message: "redirect count exceeded" } });
     expect([requests, waits]).toEqual([2 * once, []]);
     expect(once).toBeGreaterThan(1);
+  });
+
+  // Node's `fetch` rejects with them as with a network error, and would again.
+  const mistakes: [what: string, path: string, init: ClientInit][] = [
+    ["a redirect under `redirect: \"error\"`", "/redirect", { redirect: "error" }],
+    ["a redirect to another scheme", "/mailto", {}],
+    ["a wrong integrity", "/", { integrity: "sha256-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" }],
+    ["a GET with a body", "/", { body: "a" }],
+    ["a HEAD with a body", "/", { method: "HEAD", body: "a" }],
+    ["a port that `fetch` blocks", "http://127.0.0.1:6000/", {}],
+    ["a scheme that `fetch` does not know", "ftp://127.0.0.1/", {}],
+    ["a wrong Content-Length", "/", { method: "PUT", body: "a", headers: { "Content-Length": "5" } }],
+    ["a forbidden Keep-Alive", "/", { headers: { "Keep-Alive": "a" } }],
+    ["a forbidden Expect", "/", { headers: { Expect: "100-continue" } }],
+  ];
+  test.each(mistakes)("53 · is not %s, which rejects at once", async (_, path, init) => {
+    const server = createServer(({ url: at }, response) => {
+      const location = { "/redirect": "/", "/mailto": "mailto:a@example.com" }[at as string];
+      if (location) response.writeHead(302, { Location: location });
+      response.end("here");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const waits: unknown[] = [];
+    const call = createFetch({ time: { sleep: () => Promise.resolve() }, onWait: (wait) => void waits.push(wait) });
+    await expect(call(path.startsWith("/") ? base + path : path, init)).rejects.toBeInstanceOf(TypeError);
+    expect(waits).toEqual([]);
+  });
+
+  // As each of them rejects.
+  const elsewhere: [runtime: string, error: Error][] = [
+    ["Chrome", new TypeError("Failed to execute 'fetch' on 'Window': Request with GET/HEAD method cannot have body.")],
+    ["Firefox", new TypeError("Window.fetch: HEAD or GET Request cannot have a body.")],
+  ];
+  test.each(elsewhere)("53 · is not a request that %s refuses by itself", async (_, error) => {
+    const { fetch, sent, time } = talk([error]);
+    await expect(time.run(fetch(URL_A))).rejects.toBe(error);
+    expect(sent).toHaveLength(1);
+  });
+
+  // The causes of Node's `fetch`, and other forms.
+  test.each<[string, unknown]>([
+    ["ECONNREFUSED of two addresses", Object.assign(new AggregateError([]), { code: "ECONNREFUSED" })],
+    ["UND_ERR_SOCKET", Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" })],
+    ["UND_ERR_CONNECT_TIMEOUT", Object.assign(new Error("Connect Timeout Error"), { code: "UND_ERR_CONNECT_TIMEOUT" })],
+    ["HPE_INVALID_CONSTANT", Object.assign(new Error("Expected HTTP/"), { code: "HPE_INVALID_CONSTANT" })],
+    ["CERT_HAS_EXPIRED", Object.assign(new Error("certificate has expired"), { code: "CERT_HAS_EXPIRED" })],
+    ["an abort", new DOMException("aborted", "AbortError")],
+    ["nothing", undefined],
+  ])("53 · is one with the cause %s", async (_, cause) => {
+    const { fetch, time } = talk([new TypeError("fetch failed", { cause })]);
+    expect(await (await time.run(fetch(URL_A))).text()).toBe("answer 2");
   });
 
   test("58 · is not an abort, even if it looks like one", async () => {
