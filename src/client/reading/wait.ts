@@ -114,9 +114,9 @@ function membersAt(body: unknown, path: string): unknown[] {
   return path.split(".").reduce(step, [body].flat());
 }
 
+// A list or object states none. Its text may be endless, or call a `toString` that the server sent.
 function secondsToMs(value: unknown): number | null {
-  // As JSON, because `String` calls a `toString` that the server may have sent.
-  return decimal(JSON.stringify(value).replace(/^"|s?"$/g, ""), 3);
+  return typeof value === "object" ? null : decimal(`${value as string}`.replace(/s$/, ""), 3);
 }
 
 // Only what a refusal needs of `RateLimit` and `RateLimit-Policy`. The whole parser is larger, and one mistake makes a

@@ -56,6 +56,17 @@ describe("the wait in the body", () => {
     expect(sent.map(({ at }) => at)).toEqual([0, waitMs]);
   });
 
+  test.each([
+    ["deep lists", `{"retry_after":${"[".repeat(20_000)}${"]".repeat(20_000)}}`],
+    ["deep objects", `{"error":{"retry_after":${'{"a":'.repeat(8_000)}1${"}".repeat(8_000)}}}`],
+    ["a deep body", "[".repeat(30_000) + "]".repeat(30_000)],
+    ["true", '{"retry_after":true}'],
+  ])("that is neither text nor a number states nothing, and never throws: %s", async (_, body) => {
+    const { fetch } = talk([limited({ "Retry-After": "3" }, body), limited({}, body)]);
+    expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ waitMs: 3_000 });
+    expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ waitMs: null });
+  });
+
   test("is weaker than any field", async () => {
     const { fetch, sent, time } = talk([limited({ "RateLimit-Remaining": "0", "RateLimit-Reset": "5" }, { retry_after: 2 })]);
     await time.run(fetch(URL_A));
