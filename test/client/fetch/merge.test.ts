@@ -52,6 +52,13 @@ describe("one request", () => {
   });
 });
 
+test("54 · callers that are given up after a mock without `clone` get an error each", async () => {
+  const mock = { status: 429, headers: new Headers({ "Retry-After": "3" }) } as Response;
+  const { fetch } = talk([mock], { maxAttempts: 1 });
+  const errors = await Promise.all([1, 2].map(() => givenUp(fetch(URL_A))));
+  expect(errors.map(({ waitMs, response }) => [waitMs, response])).toEqual(Array(2).fill([3_000, mock]));
+});
+
 describe("54 · once it has ended, a new call is a new request:", () => {
   test("54 · after a success", async () => {
     const { fetch, sent } = talk();
