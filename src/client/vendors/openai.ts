@@ -3,11 +3,14 @@ import type { RefusalHook } from "../reading/vendor.js";
 import { memberOf, textMember } from "./members.js";
 import { parseVendorLimits } from "./vendor-limits.js";
 
+const UNPAID_CODES = ["insufficient_quota", "billing_not_active", "billing_hard_limit_reached"];
+
 /**
  * Obeys the field `x-should-retry` of OpenAI and Anthropic, and gives up when the credit is used up. Also reads their
  * limits. For the option `vendor` of `createFetch`.
  *
- * - A 429 with the code `insufficient_quota` gives up at once: only a payment helps.
+ * - A 429 with the code `insufficient_quota`, `billing_not_active` or `billing_hard_limit_reached` gives up at once: only
+ *   a payment helps.
  * - `x-should-retry: false`: a 429 gives up at once. A response from 500 on is returned, also one with `Retry-After`.
  * - `x-should-retry: true`: a refusal, with any status. The fields state the wait.
  * - Any other response is as without it.
@@ -24,7 +27,7 @@ export const openai: { readonly refusal: RefusalHook; readonly limits: LimitsPar
 function openaiRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
   const { status, headers } = response;
   const error = memberOf(body, "error");
-  const isUnpaid = [textMember(error, "code"), textMember(error, "type")].includes("insufficient_quota");
+  const isUnpaid = [textMember(error, "code"), textMember(error, "type")].some((code) => UNPAID_CODES.includes(code));
   const shouldRetry = headers.get("x-should-retry");
   if (status === 429 && (isUnpaid || shouldRetry === "false")) return { waitMs: Infinity };
   if (status >= 500 && shouldRetry === "false") return null;

@@ -137,6 +137,8 @@ describe("openai", () => {
     ["a credit that is used up", 429, {}, unpaid, never],
     ["a credit that is used up, by its type alone", 429, {}, { error: { type: "insufficient_quota", code: null } }, never],
     ["a credit that is used up, whatever the field says", 429, yes, unpaid, never],
+    ["an account that is not active", 429, yes, { error: { type: "billing_not_active", code: "billing_not_active" } }, never],
+    ["an account at its hard limit", 429, {}, { error: { type: "invalid_request_error", code: "billing_hard_limit_reached" } }, never],
     ["a server that is overloaded", 529, yes, overloaded, byFields],
     ["a conflict that may be retried", 409, yes, { error: { code: "conflict" } }, byFields],
     ["a pause that may not be waited out", 503, { ...no, "retry-after": "5" }, { error: { message: "down" } }, null],
