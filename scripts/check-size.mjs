@@ -26,7 +26,7 @@ const budgets = {
   "./lease": 7_350,
   "./durable-object": 19_150, // 5,300 of it are calendars and limits in flight: the object gets policies as text
   "./http": 18_850,
-  "./client": 10_060,
+  "./client": 10_120,
   "./client/traffic": 7_000,
   "./testing": 80_200, // never in production
   "createLimiter only": 11_550,

@@ -25,9 +25,10 @@ const THROTTLING_CODES: readonly string[] = [
 /**
  * Recognizes throttling by AWS, which has the status 400, 403, 429 or 503. For the option `vendor` of `createFetch`.
  *
- * Reads the error code in the field `x-amzn-errortype`, in `__type` or `code` of a JSON body, or in `<Code>` of an XML
- * body. The codes are the ones that AWS's SDKs treat as throttling, such as `ThrottlingException`, `SlowDown` and
- * `ProvisionedThroughputExceededException`. Any other response is as without it.
+ * Reads the error code in the field `x-amzn-errortype` or `x-amzn-query-error`, in `__type`, `code`, `Code` or
+ * `Error.Code` of a JSON body, or in `<Code>` of an XML body. The codes are the ones that AWS's SDKs treat as
+ * throttling, such as `ThrottlingException`, `SlowDown` and `ProvisionedThroughputExceededException`. Any other
+ * response is as without it.
  *
  * The wait is `x-amz-retry-after`, in milliseconds, then the standard fields. AWS rarely names one; without one the
  * client backs off. Most of AWS's JSON APIs use `POST`: pass `retry: true` with a call that may be repeated.
@@ -45,13 +46,16 @@ function awsRefusal(response: Response, body: unknown): ReturnType<RefusalHook> 
   const { status, headers } = response;
   if (!STATUSES.includes(status)) return undefined;
   const [, xmlCode] = /<Code>([\w.]{1,64})<\/Code>/.exec(typeof body === "string" ? body : "") ?? [];
-  const codes = [headers.get("x-amzn-errortype"), memberOf(body, "__type"), memberOf(body, "code"), xmlCode];
-  if (!codes.some(isThrottling)) return undefined;
+  const fields = [headers.get("x-amzn-errortype"), headers.get("x-amzn-query-error")];
+  const inner = memberOf(memberOf(body, "Error"), "Code");
+  const members = [...["__type", "code", "Code"].map((name) => memberOf(body, name)), inner];
+  if (![...fields, ...members, xmlCode].some(isThrottling)) return undefined;
   return { waitMs: decimal(headerOf(headers, "x-amz-retry-after"), 0) };
 }
 
-// A code may have a namespace before it and a URL behind it: com.amazonaws.sqs#RequestThrottled:http://...
+// A code may have a namespace before it and a URL or its sender behind it:
+// com.amazonaws.sqs#RequestThrottled:http://...
 function isThrottling(code: unknown): boolean {
-  const [name = ""] = typeof code === "string" ? code.split(":", 1) : [];
+  const [name = ""] = typeof code === "string" ? code.split(/[:;]/, 1) : [];
   return THROTTLING_CODES.includes(name.slice(name.indexOf("#") + 1));
 }
