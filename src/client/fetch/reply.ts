@@ -1,7 +1,7 @@
-import { expected } from "../../core/check.js";
+import { expected, ownMembers } from "../../core/check.js";
 import { parseRefusal, type RefusalBody } from "../reading/refusal-body.js";
 import { isConcurrent, readWait } from "../reading/wait.js";
-import type { RefusalHook } from "../reading/vendor.js";
+import type { FallbackRefusal, RefusalHook } from "../reading/vendor.js";
 import type { ClientCall } from "./call.js";
 import type { TrafficResponse, WaitReason } from "./options.js";
 
@@ -32,7 +32,15 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   // Not the body of each 404: most clients have no hook that wants to see it.
   const body = reason || hooks.length > 0 ? await parseRefusal(response) : null;
   let decided: ReturnType<RefusalHook>;
-  for (const hook of hooks) if ((decided = hook(response, body?.value)) !== undefined) break;
+  let untoldMs: number | null = null;
+  for (const hook of hooks) {
+    const verdict = hook(response, body?.value);
+    if (verdict === undefined) continue;
+    decided = verdict;
+    const fallbackMs = ownMembers(verdict as Partial<FallbackRefusal>).untoldMs;
+    if (fallbackMs === undefined) break;
+    untoldMs = fallbackMs;
+  }
   let decidedMs: unknown = null;
   if (decided === null) reason = null;
   else if (decided !== undefined) {
@@ -48,7 +56,7 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   const limits = found.find((each) => each.length > 0) ?? traffic?.limits?.(headers, now) ?? null;
   const policies = (isRefusal && body?.policies) || [];
   return {
-    reason, told: { status, isRefusal, waitMs: (decidedMs as number | null) ?? waitMs, limits, policies }, toldMs, body,
+    reason, told: { status, isRefusal, waitMs: (decidedMs as number | null) ?? waitMs ?? untoldMs, limits, policies }, toldMs, body,
     concurrent: isRefusal && isConcurrent(headers),
   };
 }

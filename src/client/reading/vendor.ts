@@ -15,6 +15,12 @@ import type { LimitsParser } from "./rate-limit.js";
  */
 export type RefusalHook = (response: Response, body: unknown) => { readonly waitMs: number | null } | null | undefined;
 
+/** A refusal whose wait is `untoldMs` when nothing else states one. A later vendor may still decide. */
+export interface FallbackRefusal {
+  readonly waitMs: null;
+  readonly untoldMs: number;
+}
+
 /** How a service refuses and how it reports its limits, where it differs from the standards. */
 export interface Vendor {
   /**

@@ -1,5 +1,5 @@
 import type { LimitsParser } from "../reading/rate-limit.js";
-import type { RefusalHook } from "../reading/vendor.js";
+import type { FallbackRefusal, RefusalHook } from "../reading/vendor.js";
 import { parseWait } from "../reading/wait.js";
 import { textMember } from "./members.js";
 import { parseVendorLimits } from "./vendor-limits.js";
@@ -11,7 +11,7 @@ const UNTOLD_WAIT_MS = 60_000;
  * Recognizes GitHub's refusals, which have the status 403 or 429. For the option `vendor` of `createFetch`.
  *
  * - The wait is `Retry-After`, or `X-RateLimit-Reset` when nothing remains (the primary limit).
- * - Without either, it is one minute: for a 429, and for a 403 whose message names a rate limit (the secondary limit).
+ * - When nothing else states a wait, it is one minute: for a 429, and for a 403 whose message names a rate limit (the secondary limit).
  * - Any other response is no refusal, such as a 403 for a missing permission.
  *
  * The primary limit resets once an hour, so a call often gives up at once: raise `maxWaitMs` to wait longer. GraphQL
@@ -26,13 +26,10 @@ export const github: { readonly refusal: RefusalHook; readonly limits: LimitsPar
   refusal: githubRefusal, limits: parseVendorLimits,
 };
 
-function githubRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
+function githubRefusal(response: Response, body: unknown): FallbackRefusal | undefined {
   const { status, headers } = response;
-  if (status !== 403 && status !== 429) return undefined;
-  // Only whether there is a wait: the client itself counts it from its own clock.
-  if (parseWait(headers, 0, parseVendorLimits) !== null) return { waitMs: null };
   // Older versions of GitHub Enterprise Server speak of an abuse detection mechanism.
-  return status === 429 || /rate limit|abuse detection/i.test(textMember(body, "message"))
-    ? { waitMs: UNTOLD_WAIT_MS }
-    : undefined;
+  const isLimit = (): boolean =>
+    parseWait(headers, 0, parseVendorLimits) !== null || /rate limit|abuse detection/i.test(textMember(body, "message"));
+  return status === 429 || (status === 403 && isLimit()) ? { waitMs: null, untoldMs: UNTOLD_WAIT_MS } : undefined;
 }

@@ -1,11 +1,11 @@
 /** The services of the option `vendor`: what each makes of responses as its service sends them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aws, gemini, github, openai, type RefusalHook } from "sluice/client";
+import { aws, gemini, github, openai, type RefusalHook, type Vendor } from "sluice/client";
 import { givenUp, talk, URL_A } from "../fake-server.js";
 import { FakeTime } from "../fake-time.js";
 
-type Row = readonly [what: string, status: number, headers: Readonly<Record<string, string>>, body: unknown, verdict: ReturnType<RefusalHook>];
+type Row = readonly [what: string, status: number, headers: Readonly<Record<string, string>>, body: unknown, verdict: object | null | undefined];
 
 const check = (hook: RefusalHook, rows: readonly Row[]): void =>
   test.each(rows)("%s", (_, status, headers, body, verdict) => {
@@ -13,6 +13,7 @@ const check = (hook: RefusalHook, rows: readonly Row[]): void =>
   });
 const byFields = { waitMs: null };
 const never = { waitMs: Infinity };
+const aMinute = { waitMs: null, untoldMs: 60_000 };
 
 describe("github", () => {
   const docs = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api";
@@ -21,18 +22,18 @@ describe("github", () => {
   const left = { "x-ratelimit-limit": "5000", "x-ratelimit-remaining": "4987", "x-ratelimit-reset": "1786797000", "x-ratelimit-resource": "core" };
   const spent = { ...left, "x-ratelimit-remaining": "0" };
   check(github.refusal, [
-    ["the primary limit, as 403", 403, spent, primary, byFields],
-    ["the primary limit, as 429", 429, spent, primary, byFields],
-    ["the secondary limit with Retry-After, as 403", 403, { ...left, "retry-after": "60" }, secondary, byFields],
-    ["the secondary limit with Retry-After, as 429", 429, { ...left, "retry-after": "60" }, secondary, byFields],
-    ["the secondary limit without a wait, as 403: a minute", 403, left, secondary, { waitMs: 60_000 }],
-    ["the secondary limit without a wait, as 429: a minute", 429, left, secondary, { waitMs: 60_000 }],
-    ["a wait that cannot be read: a minute", 403, { ...left, "retry-after": "soon" }, secondary, { waitMs: 60_000 }],
-    ["the secondary limit with nothing left: until the reset", 403, spent, secondary, byFields],
-    ["abuse detection of older servers: a minute", 403, left, { message: "You have triggered an abuse detection mechanism." }, { waitMs: 60_000 }],
-    ["a 429 without anything: a minute", 429, {}, "<html>Too many requests</html>", { waitMs: 60_000 }],
-    ["nothing left for more than an hour: the fields tell", 403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1786797000" }, primary, byFields],
-    ["nothing left, and no reset: a minute", 403, { "x-ratelimit-remaining": "0" }, primary, { waitMs: 60_000 }],
+    ["the primary limit, as 403", 403, spent, primary, aMinute],
+    ["the primary limit, as 429", 429, spent, primary, aMinute],
+    ["the secondary limit with Retry-After, as 403", 403, { ...left, "retry-after": "60" }, secondary, aMinute],
+    ["the secondary limit with Retry-After, as 429", 429, { ...left, "retry-after": "60" }, secondary, aMinute],
+    ["the secondary limit without a wait, as 403: a minute", 403, left, secondary, aMinute],
+    ["the secondary limit without a wait, as 429: a minute", 429, left, secondary, aMinute],
+    ["a wait that cannot be read: a minute", 403, { ...left, "retry-after": "soon" }, secondary, aMinute],
+    ["the secondary limit with nothing left: until the reset", 403, spent, secondary, aMinute],
+    ["abuse detection of older servers: a minute", 403, left, { message: "You have triggered an abuse detection mechanism." }, aMinute],
+    ["a 429 without anything: a minute", 429, {}, "<html>Too many requests</html>", aMinute],
+    ["nothing left for more than an hour: the fields tell", 403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1786797000" }, primary, aMinute],
+    ["nothing left, and no reset: a minute", 403, { "x-ratelimit-remaining": "0" }, primary, aMinute],
     ["a missing permission", 403, left, { message: "Resource not accessible by integration", documentation_url: docs }, undefined],
     ["a blocked repository", 403, left, { message: "Repository access blocked" }, undefined],
     ["a 403 of a proxy", 403, {}, "<html>Forbidden</html>", undefined],
@@ -182,6 +183,29 @@ describe("in a client", () => {
     expect(sent.map(({ at }) => at)).toEqual([0, 60_000]);
     const forbidden = talk([answer(403, {}, { message: "Resource not accessible by integration" })], { vendor: github });
     expect((await forbidden.fetch(URL_A)).status).toBe(403);
+  });
+
+  const google = (...details: object[]): object => ({ error: { code: 429, details } });
+  const retryInfo = google({ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "300s" });
+  const perDay = google({ "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [{ quotaId: "RequestsPerDay" }] });
+  const spent = { error: { code: "insufficient_quota" } };
+  test.each<[what: string, vendor: Vendor[], body: unknown, headers: Record<string, string>, waitMs: number]>([
+    ["nothing states one", [github], {}, {}, 60_000],
+    ["no vendor states one", [github, openai, gemini, aws], {}, {}, 60_000],
+    ["a later vendor leaves it to the fields", [github, openai], {}, { "x-should-retry": "true" }, 60_000],
+    ["a field states one", [openai, github], {}, { "retry-after": "5" }, 5_000],
+    ["the body states one", [github], { errors: [{ extensions: { retry_in_seconds: 300 } }] }, {}, 300_000],
+    ["the body states one, behind another vendor", [openai, github], { parameters: { retry_after: 300 } }, {}, 300_000],
+    ["a later vendor reads one in the body", [github, gemini], retryInfo, {}, 300_000],
+    ["the last of three vendors reads one in the body", [github, aws, gemini], retryInfo, {}, 300_000],
+    ["an earlier vendor reads one in the body", [gemini, github], retryInfo, {}, 300_000],
+    ["a later vendor knows that none helps", [github, openai], spent, {}, Infinity],
+    ["a later vendor knows that none helps, whatever the fields state", [github, openai], spent, { "retry-after": "5" }, Infinity],
+    ["a later vendor sees that the server forbids it", [github, openai], {}, { "x-should-retry": "false" }, Infinity],
+    ["a later vendor sees a quota per day", [github, gemini], perDay, {}, Infinity],
+  ])("GitHub's minute counts only when nothing else states a wait: %s", async (_, vendor, body, headers, waitMs) => {
+    const { fetch } = talk([answer(429, headers, body)], { vendor });
+    expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ waitMs });
   });
 
   test("GitHub's spent hour gives up with its wait", async () => {
