@@ -17,8 +17,8 @@ export const clientMutants: readonly Mutant[] = [
   },
   {
     item: "45", test: RETRY_AFTER, in: "DATE",
-    find: "|60) GMT$/",
-    replace: ") GMT$/",
+    find: "|60) (?:",
+    replace: ") (?:",
   },
   {
     item: "46", test: RETRY_AFTER, in: "parseRetryAfter",

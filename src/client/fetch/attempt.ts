@@ -13,9 +13,9 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
   if (init.headers) init.headers = copyHeaders(init.headers);
   const isTimed = attemptTimeoutMs < Infinity;
   const stop = new AbortController();
-  if (isTimed || signal) init.signal = isTimed ? stop.signal : signal;
+  init.signal = isTimed ? stop.signal : ((signal ?? init.signal) as AbortSignal);
   const timer = new AbortController();
-  let release = null as ReturnType<typeof onAbort> | null;
+  let release: ReturnType<typeof onAbort> | null | undefined;
   let response: Response | undefined;
   try {
     return await new Promise<Response>((resolve, reject) => {
@@ -29,12 +29,11 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
         stop.signal.aborted ? void cancelBody(answer) : resolve((response = answer));
       Promise.resolve(fetch(input, init)).then(receive).catch(reject);
       if (!isTimed) return;
-      const late = new SluiceError(
-        "ERR_ATTEMPT_TIMEOUT", `No response to ${call.method} ${call.url} within ${attemptTimeoutMs} ms`,
-      );
-      // The name that code around a `fetch` looks for.
-      Object.assign(late, { name: "TimeoutError" });
-      call.time.sleep(attemptTimeoutMs, timer.signal).then(() => end(late), reject);
+      call.time.sleep(attemptTimeoutMs, timer.signal).then(() => {
+        const text = `No response to ${call.method} ${call.url} within ${attemptTimeoutMs} ms`;
+        // The name that code around a `fetch` looks for.
+        end(Object.assign(new SluiceError("ERR_ATTEMPT_TIMEOUT", text), { name: "TimeoutError" }));
+      }, reject);
     });
   } finally {
     timer.abort();

@@ -32,14 +32,13 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   // Not the body of each 404: most clients have no hook that wants to see it.
   const body = reason || hooks.length > 0 ? await parseRefusal(response) : null;
   let decided: ReturnType<RefusalHook>;
-  let untoldMs: number | null = null;
+  let untoldMs: number | undefined;
   for (const hook of hooks) {
     const verdict = hook(response, body?.value);
-    if (verdict === undefined) continue;
-    decided = verdict;
-    const fallbackMs = ownMembers(verdict as Partial<FallbackRefusal>).untoldMs;
-    if (fallbackMs === undefined) break;
-    untoldMs = fallbackMs;
+    if (verdict !== undefined) {
+      decided = verdict;
+      if (!(untoldMs = ownMembers(verdict as Partial<FallbackRefusal>).untoldMs)) break;
+    }
   }
   let decidedMs: unknown = null;
   if (decided === null) reason = null;
@@ -52,11 +51,11 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   }
   const isRefusal = reason === "limited";
   const found = reason || traffic ? vendor.map(({ limits }) => limits?.(headers, now) ?? []) : [];
-  const { waitMs, toldMs } = reason ? readWait(headers, now, found, body?.value) : { waitMs: null, toldMs: null };
+  const { waitMs = null, toldMs = null } = reason ? readWait(headers, now, found, body?.value) : {};
   const limits = found.find((each) => each.length > 0) ?? traffic?.limits?.(headers, now) ?? null;
   const policies = (isRefusal && body?.policies) || [];
   return {
-    reason, told: { status, isRefusal, waitMs: (decidedMs as number | null) ?? waitMs ?? untoldMs, limits, policies }, toldMs, body,
+    reason, told: { status, isRefusal, waitMs: (decidedMs as number | null) ?? waitMs ?? untoldMs ?? null, limits, policies }, toldMs, body,
     concurrent: isRefusal && isConcurrent(headers),
   };
 }

@@ -1,9 +1,8 @@
-import { parseHttpDate } from "../../http/retry-after/http-date.js";
-import { decimal, headerOf, untilInstant, type HeaderSource } from "../../http/retry-after/retry-after.js";
+import { parseInstant } from "../../http/retry-after/http-date.js";
+import { decimal, headerOf, listItems, untilInstant, type HeaderSource } from "../../http/retry-after/retry-after.js";
 
 // All forms are shorter.
 const MAX_RESET_CHARACTERS = 64;
-const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
 
 /**
  * Parses a vendor's reset field into milliseconds from `sent`, at least 0. Null when it is malformed, or longer than 64
@@ -14,11 +13,10 @@ const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
  */
 export function parseReset(text: string, sent: number): number | null {
   if (text.length > MAX_RESET_CHARACTERS) return null;
-  let at = decimal(text, 3);
-  if (at !== null && at < 1e12) return at;
-  // `Date.parse` cuts off digits beyond milliseconds, so the wait is rounded up by 1 ms.
-  at ??= ISO.test(text) ? Date.parse(text) + Number(/\.\d{4}/.test(text)) : parseHttpDate(text, sent);
-  return at === null || Number.isNaN(at) ? null : untilInstant(at, sent);
+  const ms = decimal(text, 3);
+  if (ms !== null && ms < 1e12) return ms;
+  const at = ms ?? parseInstant(text, sent);
+  return at === null ? null : untilInstant(at, sent);
 }
 
 /** A limit as three fields state it. A number that they do not state is NaN, or undefined at the end of a list. */
@@ -34,8 +32,7 @@ type Counter = readonly [remaining: number, resetMs: number | null, limit: numbe
 export function countersIn(field: (name: string) => string, sent: number, readReset = parseReset): Counter[] {
   const numbers = (name: string): number[] => field(name).split(",").map(parseFloat);
   const limits = numbers("limit");
-  // The comma in an HTTP-date separates nothing. A list of dates is malformed.
-  const resets = field("reset").split(/,\s*(?![^,]*[A-Z])/).map((item) => readReset(item, sent));
+  const resets = listItems(field("reset")).map((item) => readReset(item, sent));
   return numbers("remaining").flatMap((left, index) => {
     const limit = limits[index] as number;
     return limit < 0 ? [] : [[left, resets[index] ?? longest(resets), limit]];

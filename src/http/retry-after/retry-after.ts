@@ -1,4 +1,4 @@
-import { parseHttpDate } from "./http-date.js";
+import { parseHttpDate, parseInstant } from "./http-date.js";
 
 /** One day in milliseconds. */
 export const DAY_MS = 86_400_000;
@@ -44,11 +44,12 @@ export function decimal(text: string, exponent: number): number | null {
  * Returns the wait of `Retry-After` in milliseconds after the response arrived. Null when the field is missing or
  * invalid.
  *
- * Reads whole seconds, seconds with a fraction (Shopify sends them) and the three forms of an HTTP-date. A date counts
- * from the response's `Date`, which cancels out a wrong clock. Without one it counts from `now` (milliseconds since
- * 1970). A date in the past gives 0. Several numbers (`5, 10`, from a field that was sent twice) give the largest.
- * Other text gives null: `-1`, `+5`, `1e3`, `5s`. A number with hundreds of digits gives a huge wait or Infinity, never
- * NaN. Compare the wait with your maximum before you start a timer.
+ * Reads whole seconds, seconds with a fraction (Shopify sends them), the three forms of an HTTP-date, and ISO 8601 with
+ * a time zone (Zoom sends it). A date may end in `UTC`, `+0000` or `-0000` in place of `GMT`. A date counts from the
+ * response's `Date`, which cancels out a wrong clock. Without one it counts from `now` (milliseconds since 1970). A
+ * date in the past gives 0. Several waits (`5, 10`, from a field that was sent twice) give the longest. Other text
+ * gives null: `-1`, `+5`, `1e3`, `5s`. A number with hundreds of digits gives a huge wait or Infinity, never NaN.
+ * Compare the wait with your maximum before you start a timer.
  *
  * Some servers send an instant. A number is one, in seconds or milliseconds since 1970, if it lies between one day
  * before the response and one year after it. An instant in the past gives 0.
@@ -58,13 +59,18 @@ export function decimal(text: string, exponent: number): number | null {
  * parseRetryAfter(new Headers({ "Retry-After": "3" }), Date.now()); // 3000
  */
 export function parseRetryAfter(headers: HeaderSource, now: number): number | null {
-  const text = headerOf(headers, "retry-after");
   const sent = sentAt(headers, now);
-  const at = parseHttpDate(text, now);
-  if (at !== null) return untilInstant(at, sent);
-  const waits = text.split(",").map((each) => decimal(each.trim(), 3));
-  if (waits.includes(null)) return null;
-  return Math.max(...(waits as number[]).map((waitMs) => (isNearInstant(waitMs, sent) ? untilInstant(waitMs, sent) : waitMs)));
+  const waits = listItems(headerOf(headers, "retry-after")).map((text) => {
+    const ms = decimal(text, 3);
+    const at = ms === null ? parseInstant(text, now) : isNearInstant(ms, sent) ? ms : null;
+    return at === null ? ms : untilInstant(at, sent);
+  });
+  return waits.includes(null) ? null : Math.max(...(waits as number[]));
+}
+
+/** The items of a list, trimmed. The comma in an HTTP-date separates nothing. */
+export function listItems(text: string): string[] {
+  return text.split(/\s*,(?!\s*\d\d?[ -][A-Z])\s*/);
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Checklist item 60 of the HTTP contract: the fields that say when a limit resets. The vectors hold the single cases. */
 import { expect, test } from "vitest";
+import { parseWait } from "sluice/client";
 import { parseReset } from "../../../src/client/reading/counters.js";
 
 const NOW = Date.UTC(2026, 7, 15, 12);
@@ -23,4 +24,18 @@ test("60 · ISO 8601 needs a date, a time and a zone", () => {
   for (const text of ["2026-08-15", "2026-08-15T12:00", "2026-08-15 12:00Z", "2026-8-15T12:00Z", "2026-08-15T12:00z", "2026-08-15T25:00Z", "1111-TTTTZ"]) {
     expect([text, parseReset(text, NOW)]).toEqual([text, null]);
   }
+});
+
+const date = "Sat, 15 Aug 2026 12:00:55";
+test.each([
+  ["2026-08-15T12:00:55+0000", 55_000],
+  [`${date} UTC`, 55_000],
+  [`${date} +0000`, 55_000],
+  ["2026-08-15T12:00:55Z, 2026-08-15T12:00:56Z", 56_000],
+  [`${date} GMT, ${date} GMT`, 55_000],
+  [`50, ${date} GMT`, 55_000],
+])("60 · other forms of an instant, and lists of resets, are read: %s", (text, waitMs) => {
+  const remaining = text.replaceAll(/Sat, /g, "").replaceAll(/[^,]+/g, "0");
+  const headers = { "X-RateLimit-Remaining": remaining, "X-RateLimit-Reset": text };
+  expect(parseWait(headers, NOW)).toEqual({ waitMs, source: "vendor" });
 });

@@ -192,7 +192,6 @@ describe("in a client", () => {
   test.each<[what: string, vendor: Vendor[], body: unknown, headers: Record<string, string>, waitMs: number]>([
     ["nothing states one", [github], {}, {}, 60_000],
     ["no vendor states one", [github, openai, gemini, aws], {}, {}, 60_000],
-    ["a later vendor leaves it to the fields", [github, openai], {}, { "x-should-retry": "true" }, 60_000],
     ["a field states one", [openai, github], {}, { "retry-after": "5" }, 5_000],
     ["the body states one", [github], { errors: [{ extensions: { retry_in_seconds: 300 } }] }, {}, 300_000],
     ["the body states one, behind another vendor", [openai, github], { parameters: { retry_after: 300 } }, {}, 300_000],

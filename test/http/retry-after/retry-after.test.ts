@@ -103,6 +103,30 @@ test("47 · an invalid value counts as missing", () => {
   }
 });
 
+const date = "Sat, 15 Aug 2026 12:00:55";
+test.each<[text: string, waitMs: number]>([
+  ["2026-08-15T12:00:55Z", 55_000],
+  ["2026-08-15T14:00:55.5+02:00", 55_500],
+  ["2026-08-15T12:00:55+0000", 55_000],
+  ["2026-08-15T12:00:55.0001Z", 55_001],
+  ["2020-05-31T00:00:00Z", 0],
+  [`${date} UTC`, 55_000],
+  [`${date} +0000`, 55_000],
+  [`${date} -0000`, 55_000],
+  [`${date} GMT, ${date} GMT`, 55_000],
+  [`${date} GMT,${date} GMT`, 55_000],
+  [`${date} GMT, Saturday, 15-Aug-26 12:00:56 GMT, Sat Aug 15 12:00:57 2026`, 57_000],
+  [`5, ${date} GMT`, 55_000],
+  [`${date} GMT, 90`, 90_000],
+  ["2026-08-15T12:00:55Z, 2026-08-15T12:00:56Z", 56_000],
+  [`5, ${NOW / 1_000 + 55}`, 55_000],
+])("45 · other forms of an instant, and lists of waits, are read: %s", (text, waitMs) => expect(read(text)).toBe(waitMs));
+
+test.each(["2026-08-15T12:00:55", "2026-08-15", "2026-08-15T25:00:55Z", `${date} CEST`, `${date} +0200`, `${date} GMT, soon`, `${date}, ${date}`])(
+  "47 · an instant without a zone, of another zone or of no calendar counts as missing: %s",
+  (text) => expect(read(text)).toBeNull(),
+);
+
 test("47 · of several numbers the largest counts, so that no client is early", () => {
   expect([read("5, 10"), read("30, 30"), read("10,5"), read("0, 0.5")]).toEqual([10_000, 30_000, 10_000, 500]);
 });
