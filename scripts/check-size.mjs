@@ -27,7 +27,7 @@ const budgets = {
   "./durable-object": 19_150, // 5,300 of it are calendars and limits in flight: the object gets policies as text
   "./http": 18_850,
   "./client": 10_175,
-  "./client/traffic": 7_050,
+  "./client/traffic": 7_075,
   "./testing": 80_200, // never in production
   "createLimiter only": 11_550,
   "rateLimit of express only": 19_900,

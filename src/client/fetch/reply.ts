@@ -55,7 +55,10 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   const limits = found.find((each) => each.length > 0) ?? traffic?.limits?.(headers, now) ?? null;
   const policies = (isRefusal && body?.policies) || [];
   return {
-    reason, told: { status, isRefusal, waitMs: (decidedMs as number | null) ?? waitMs ?? untoldMs ?? null, limits, policies }, toldMs, body,
+    reason,
+    told: { status, isRefusal, waitMs: (decidedMs as number | null) ?? waitMs ?? untoldMs ?? null, limits, policies },
+    toldMs,
+    body,
     concurrent: isRefusal && isConcurrent(headers),
   };
 }

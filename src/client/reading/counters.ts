@@ -1,6 +1,9 @@
 import { parseInstant } from "../../http/retry-after/http-date.js";
 import { decimal, headerOf, listItems, untilInstant, type HeaderSource } from "../../http/retry-after/retry-after.js";
 
+/** A guess that is longer is more likely a wrong one than a wait. */
+export const MAX_GUESS_MS = 3_600_000;
+
 // All forms are shorter.
 const MAX_RESET_CHARACTERS = 64;
 

@@ -1,5 +1,5 @@
 import { headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import { countersIn, isCached, parseReset } from "./counters.js";
+import { countersIn, isCached, MAX_GUESS_MS, parseReset } from "./counters.js";
 import type { LimitsParser, RateLimit } from "./rate-limit.js";
 import { sentMembers } from "./refusal-body.js";
 import { parseDictionary, parseList, type ItemValue, type Member } from "./structured-field.js";
@@ -27,6 +27,19 @@ type LimitFamily = readonly [source: "ratelimit" | "ratelimit-reset" | "vendor",
  */
 export function parseRateLimit(headers: HeaderSource, now: number): RateLimit[] | null {
   return firstFamily(limitFamilies(headers, now));
+}
+
+/**
+ * The limits of {@link parseRateLimit} as far as they are believed: no server names the unit of the older fields, so a
+ * reset there of more than an hour is more likely a wrong guess. It counts as not stated.
+ */
+export function believedLimits(headers: HeaderSource, now: number): RateLimit[] | null {
+  for (const [source, limits] of limitFamilies(headers, now)) {
+    const believe = (limit: RateLimit): RateLimit =>
+      source !== "ratelimit" && Number(limit.resetMs) > MAX_GUESS_MS ? { ...limit, resetMs: null } : limit;
+    if (limits.length > 0) return limits.map(believe);
+  }
+  return null;
 }
 
 /** The limits of the first family that has any. Null when none has. */

@@ -1,5 +1,5 @@
 import { decimal, headerOf, parseRetryAfter, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import { countersIn, isCached, longest, parseReset } from "./counters.js";
+import { countersIn, isCached, longest, MAX_GUESS_MS, parseReset } from "./counters.js";
 import type { LimitsParser, RateLimit } from "./rate-limit.js";
 import { sentMembers } from "./refusal-body.js";
 
@@ -27,9 +27,6 @@ type Fields = Record<string, string>;
 
 /** A place where a wait may stand, the wait in milliseconds, and whether its unit is a guess. */
 type Place = readonly [source: string, waitMs: number | null, isGuess?: true];
-
-// A guess that is longer is more likely a wrong one than a wait.
-const MAX_GUESS_MS = 3_600_000;
 
 // What the names of three fields begin with: `limit`, `remaining` and `reset`.
 const COUNTERS = ["ratelimit-", "x-ratelimit-", "x-rate-limit-"];

@@ -8,7 +8,7 @@
  */
 import { checkOptions, expected } from "../../core/check.js";
 import type { Traffic, TrafficCall } from "../fetch/options.js";
-import { parseRateLimit } from "../reading/rate-limit-fields.js";
+import { believedLimits } from "../reading/rate-limit-fields.js";
 import { sharesWork } from "../../platform.js";
 import { recordCall, routeOf, routePause } from "./caller.js";
 import { getOrCreate } from "./lru.js";
@@ -72,7 +72,7 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
   let position = 0;
 
   return {
-    limits: parseRateLimit,
+    limits: believedLimits,
     async schedule(call, timing) {
       const isRetry = tickets.has(call);
       const ticket = tickets.get(call) ?? { scheduler: schedulerOf(call), position: position++ };

@@ -11,7 +11,8 @@ const UNTOLD_WAIT_MS = 60_000;
  * Recognizes GitHub's refusals, which have the status 403 or 429. For the option `vendor` of `createFetch`.
  *
  * - The wait is `Retry-After`, or `X-RateLimit-Reset` when nothing remains (the primary limit).
- * - When nothing else states a wait, it is one minute: for a 429, and for a 403 whose message names a rate limit (the secondary limit).
+ * - When nothing else states a wait, it is one minute: for a 429, and for a 403 whose message names a rate limit (the
+ *   secondary limit).
  * - Any other response is no refusal, such as a 403 for a missing permission.
  *
  * The primary limit resets once an hour, so a call often gives up at once: raise `maxWaitMs` to wait longer. GraphQL

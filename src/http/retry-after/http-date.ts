@@ -2,7 +2,8 @@ const MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec";
 // Sun Nov 6 08:49:37 1994
 const ASCTIME = /^(\w{3}) (\w{3}) +(\d\d?) ([\d:]{8}) (\d{4})$/;
 // Sun, 06 Nov 1994 08:49:37 GMT, and Sunday, 06-Nov-94 08:49:37 GMT
-const DATE = /^[A-Z][a-z]+, (\d\d?)[ -]([A-Z][a-z]{2})[ -]([1-9]\d{3}|\d\d) ([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60) (?:GMT|UTC|[+-]0000)$/;
+const DATE =
+  /^[A-Z][a-z]+, (\d\d?)[ -]([A-Z][a-z]{2})[ -]([1-9]\d{3}|\d\d) ([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60) (?:GMT|UTC|[+-]0{4})$/;
 const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/;
 
 /**

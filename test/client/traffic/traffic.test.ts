@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createTraffic } from "../../../src/client/traffic/traffic.js";
+import { talk, URL_A } from "../fake-server.js";
 import { refused, Desk, reporting } from "./traffic-desk.js";
 
 describe("after a refusal", () => {
@@ -423,4 +424,16 @@ test.each([
   ['Expected `route` to be a function that names a call\'s route, got "/a"', { route: "/a" }],
 ])("createTraffic throws: %s", (message, options) => {
   expect(() => createTraffic(options as object)).toThrow(new TypeError(message));
+});
+
+test.each<[what: string, headers: Record<string, string>, held: boolean]>([
+  ["milliseconds in X-RateLimit-Reset, which look like 16 hours", { "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "60000" }, false],
+  ["more than an hour in RateLimit-Reset", { "RateLimit-Limit": "100", "RateLimit-Remaining": "0", "RateLimit-Reset": "3601" }, false],
+  ["an hour in RateLimit-Reset", { "RateLimit-Limit": "100", "RateLimit-Remaining": "0", "RateLimit-Reset": "3600" }, true],
+  ["a day in RateLimit, whose unit is known", { RateLimit: '"day";r=0;t=86400' }, true],
+])("a reset whose unit is a guess holds calls back for up to an hour: %s", async (_, headers, held) => {
+  const { fetch, sent } = talk([new Response("", { headers }), new Response("")], { traffic: createTraffic(), maxWaitMs: 1_000 });
+  await fetch(URL_A);
+  expect(await fetch(URL_A).then(() => false, () => true)).toBe(held);
+  expect(sent).toHaveLength(held ? 1 : 2);
 });
