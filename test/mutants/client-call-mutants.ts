@@ -74,8 +74,8 @@ export const clientCallMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "53", test: "network", in: "isNetworkError",
-    find: "fetch failed,.+,$|",
+    item: "53", test: "network", in: "CALL_FAILURE",
+    find: "fetch failed,(?!.*(E[A-Z]{4}|connect|socket|network)).+,$|",
     replace: "fetch failed,,,$|",
   },
   {

@@ -9,6 +9,7 @@ import calendar
 import math
 import re
 import time
+from datetime import datetime
 from typing import Mapping, Sequence, Union
 
 DAY_MS = 86_400_000
@@ -40,7 +41,7 @@ def decimal(text: str, exponent: int) -> float | None:
 # RFC 9110, section 5.6.7. The first pattern also reads the mixtures of IMF-fixdate and rfc850 in old cookies.
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 TIME = r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d):(?P<second>[0-5]\d|60)"
-IMF_FIXDATE_OR_RFC850 = rf"[A-Z][a-z]+, (?P<day>\d\d?)[ -](?P<month>[A-Z][a-z][a-z])[ -](?P<year>[1-9]\d\d\d|\d\d) {TIME} GMT"
+IMF_FIXDATE_OR_RFC850 = rf"[A-Z][a-z]+, (?P<day>\d\d?)[ -](?P<month>[A-Z][a-z][a-z])[ -](?P<year>[1-9]\d\d\d|\d\d) {TIME} (?:GMT|UTC|[+-]0000)"
 ASCTIME = rf"[A-Z][a-z][a-z] (?P<month>[A-Z][a-z][a-z]) +(?P<day>\d\d?) {TIME} (?P<year>[1-9]\d\d\d)"
 
 
@@ -63,6 +64,24 @@ def parse_http_date(text: str, now: float) -> float | None:
     return calendar.timegm((year, month, day, *clock)) * 1_000 if exists else None
 
 
+def parse_instant(text: str, now: float) -> float | None:
+    """ISO 8601 with a time zone, or an HTTP-date. Digits beyond milliseconds round up."""
+    found = match_all(r"(\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d)(?:(:\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:?\d\d)", text)
+    if found is None:
+        return parse_http_date(text, now)
+    minute, second, digits, zone = (group or "" for group in found.groups())
+    try:
+        at = datetime.fromisoformat(minute + second + ("+00:00" if zone == "Z" else f"{zone[:3]}:{zone[-2:]}"))
+    except ValueError:
+        return None
+    return calendar.timegm(at.utctimetuple()) * 1_000 + int(digits.ljust(3, "0")[:3]) + (len(digits) > 3)
+
+
+def list_items(text: str) -> list[str]:
+    """The items of a list. The comma in an HTTP-date separates nothing."""
+    return [item.strip() for item in re.split(r",(?!\s*\d\d?[ -][A-Z])", text, flags=re.ASCII)]
+
+
 def sent_at(headers: Headers, now: float) -> float:
     """The response's own `Date`, so that a wrong clock of the phone cancels out. `now` without one."""
     date = parse_http_date(header(headers, "date"), now)
@@ -70,13 +89,17 @@ def sent_at(headers: Headers, now: float) -> float:
 
 
 def parse_retry_after(headers: Headers, now: float) -> float | None:
-    """The wait that `Retry-After` states. Of several numbers it is the largest."""
-    text = header(headers, "retry-after")
-    date = parse_http_date(text, now)
-    if date is not None:
-        return max(0, date - sent_at(headers, now))
-    waits = [decimal(each.strip(" \t"), 3) for each in text.split(",")]
-    return None if None in waits else max(until_near_instant(wait, sent_at(headers, now)) for wait in waits if wait is not None)
+    """The wait that `Retry-After` states. Of several it is the longest."""
+    waits = [wait_of(item, sent_at(headers, now), now) for item in list_items(header(headers, "retry-after"))]
+    return None if None in waits else max(wait for wait in waits if wait is not None)
+
+
+def wait_of(item: str, sent: float, now: float) -> float | None:
+    wait = decimal(item, 3)
+    if wait is not None:
+        return until_near_instant(wait, sent)
+    at = parse_instant(item, now)
+    return None if at is None else max(0, round_up(at - sent))
 
 
 def until_near_instant(wait: float, sent: float) -> float:

@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import math
 import re
-from calendar import timegm
-from datetime import datetime
 from typing import Callable, NamedTuple, Sequence, Union
 
-from http_fields import Headers, decimal, header, match_all, parse_http_date, round_up, sent_at
+from http_fields import Headers, decimal, header, list_items, match_all, parse_instant, round_up, sent_at
 
 # RFC 9651, section 4.2, without inner lists. One mistake makes the whole field malformed.
 
@@ -113,9 +111,7 @@ def leading_number(text: str) -> float | None:
 def counters(field: Callable[[str], str], sent: float, policies: Sequence[Member] = ()) -> list[RateLimit]:
     """Limits, what remains of them and their resets, in three fields. Several servers in a row send lists."""
     lefts, totals = ([leading_number(each) for each in field(name).split(",")] for name in ("remaining", "limit"))
-    # The comma in an HTTP-date separates nothing. A list of dates is malformed.
-    texts = re.split(r",\s*(?![^,]*[A-Z])", field("reset"))
-    resets = [parse_reset(text, sent) for text in texts]
+    resets = [parse_reset(text, sent) for text in list_items(field("reset"))]
     longest = max((reset for reset in resets if reset is not None), default=None)
     known = [*policies, *(parse_members(field("limit")) or [])]
     limits = []
@@ -146,21 +142,8 @@ def parse_reset(text: str, sent: float) -> float | None:
     number = decimal(text, 3)
     if number is not None and number < 1e12:
         return number
-    at = parse_date(text, sent) if number is None else number if number < 1e15 else number / 1_000
+    at = parse_instant(text, sent) if number is None else number if number < 1e15 else number / 1_000
     return None if at is None or len(text) > 64 else max(0, round_up(at - sent))
-
-
-def parse_date(text: str, now: float) -> float | None:
-    """ISO 8601 with a time zone, or an HTTP-date. Digits beyond milliseconds round up."""
-    found = match_all(r"(\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d)(?:(:\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)", text)
-    if found is None:
-        return parse_http_date(text, now)
-    minute, second, digits, zone = (group or "" for group in found.groups())
-    try:
-        at = datetime.fromisoformat(minute + second + ("+00:00" if zone == "Z" else zone))
-    except ValueError:
-        return None
-    return timegm(at.utctimetuple()) * 1_000 + int(digits.ljust(3, "0")[:3]) + (len(digits) > 3)
 
 
 def rate_limit_wait(headers: Headers, now: float) -> float | None:

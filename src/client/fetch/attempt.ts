@@ -9,7 +9,7 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
   // A body can be read once. So a copy is sent as long as another attempt may follow.
   const input = source && number < call.maxAttempts ? source.clone() : call.input;
   // A wrapped `fetch` may change what it gets.
-  const init = { ...call.init };
+  const init: RequestInit = Object.assign(Object.create(null), call.init);
   if (init.headers) init.headers = copyHeaders(init.headers);
   const isTimed = attemptTimeoutMs < Infinity;
   const stop = new AbortController();
@@ -48,6 +48,10 @@ export function cancelBody(message: Request | Response | null): null {
   return null;
 }
 
+/** What `fetch` says of a call that it cannot make. */
+const CALL_FAILURE =
+  /^TypeError: fetch failed,(?!.*(E[A-Z]{4}|connect|socket|network)).+,$|UND_ERR_(INV|NOT|REQ_C)|have (a )?body/;
+
 /**
  * Whether `fetch` failed without a response. Such errors are TypeErrors, and those of a timeout or of the package
  * node-fetch; Cloudflare Workers throw plain errors with these texts. The error of a wrong URL, also in a redirect, is
@@ -55,12 +59,13 @@ export function cancelBody(message: Request | Response | null): null {
  *
  * After too many redirects `fetch` rejects with a TypeError, too. But the server has answered 20 times or more, and
  * would again. Browsers do not tell this error from a network error. On Node the cause of a network error has a code. A
- * cause without one is a mistake in the call, such as a blocked port, or a redirect that the call forbids.
+ * cause without one is a mistake in the call, such as a blocked port, or a redirect that the call forbids, unless its
+ * text is of a network, as a mock's may be.
  */
 export function isNetworkError(error: unknown): boolean {
   const { cause } = Object(error) as { cause?: { message?: unknown; code?: unknown } | null };
   const text = [error, cause?.message, cause?.code].join();
-  if (/^TypeError: fetch failed,.+,$|UND_ERR_(INV|NOT|REQ_C)|have (a )?body/.test(text)) return false;
+  if (CALL_FAILURE.test(text)) return false;
   // All but Bun's `TooManyRedirects` have a blank, so hosts and URLs in a message do not match.
   if (/(many|number of|maximum) redirect|ManyRedirect/.test(text)) return false;
   return /^(TypeError(?!.*\bURL\b)|TimeoutError|FetchError|Error: (Network connection|internal error;))/.test(text);

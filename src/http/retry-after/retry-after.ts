@@ -70,7 +70,7 @@ export function parseRetryAfter(headers: HeaderSource, now: number): number | nu
 
 /** The items of a list, trimmed. The comma in an HTTP-date separates nothing. */
 export function listItems(text: string): string[] {
-  return text.split(/\s*,(?!\s*\d\d?[ -][A-Z])\s*/);
+  return text.split(/,(?!\s*\d\d?[ -][A-Z])/).map((item) => item.trim());
 }
 
 /**

@@ -63,7 +63,7 @@ describe("a network error", () => {
   });
 
   const names: [where: string, error: Error][] = [
-    ["a host", new TypeError("fetch failed", { cause: Object.assign(new Error("getaddrinfo ENOTFOUND redirect"), { code: "ENOTFOUND" }) })],
+    ["a host", new TypeError("fetch failed", { cause: new Error("getaddrinfo ENOTFOUND redirect") })],
     ["a URL", new TypeError("error sending request for url (http://127.0.0.1/too-many-redirects?redirect=/redirects/count)")],
     ["a URL of node-fetch", Object.assign(new Error("request to http://redirect/maximum/redirect failed"), { name: "FetchError" })],
     ["a cause that is no error", new TypeError("fetch failed", { cause: { __proto__: null, redirect: "count" } })],
