@@ -197,7 +197,7 @@ export function redisSetupSuite(advised: RedisAdvised): void {
   });
 
   for (const [option, [server, make]] of Object.entries(advised.ends)) {
-    over(`${name}: \`${option}\` ends a call to a server that is ${server}`, async () => [await startRedis(server === "a silent node" ? ["--cluster-enabled", "yes"] : [])], async (own) => {
+    over(`${name}: \`${option}\` ends a call to a server that is ${server}`, async () => [await startRedis(server === "a silent node" ? ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"] : [])], async (own) => {
       const { port } = own as OwnRedis;
       if (server === "a silent node") await command(port, "CLUSTER ADDSLOTSRANGE 0 16383");
       if (server === "away") await (own as OwnRedis).stop();
