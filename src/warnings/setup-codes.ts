@@ -141,8 +141,8 @@ export const SETUP_CODES = [
    * After a stall of the store, places in flight stay taken for `staleAfterMs`.
    *
    * **When:** a policy has a [limit in flight](in-flight.md), and the client of its store gives up a call in less than
-   * 2 seconds: `commandTimeout` of ioredis, `socketTimeout` of node-redis, `query_timeout` of pg. An answer that comes
-   * later is lost. Callers gain nothing: they wait for `timeoutMs` only.
+   * 2 seconds: `commandTimeout` or `socketTimeout` of ioredis, `socketTimeout` of node-redis, `query_timeout` of pg. An
+   * answer that comes later is lost. Callers gain nothing: they wait for `timeoutMs` only.
    *
    * **What to do:** write 10 seconds, as the message says.
    */
