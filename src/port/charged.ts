@@ -2,13 +2,14 @@ import { expected } from "../core/check.js";
 import type { Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import { processWide } from "../platform.js";
-import { createHiddenField, createMark, type Mark } from "./hidden.js";
+import { createHiddenField, createMark, type HiddenField, type Mark } from "./hidden.js";
 
 let ofThisCopy: Mark | undefined;
 // All copies of this package share one class. It is made on first use, not at import.
 const markOfProcess = () => processWide("charged", createMark);
 const mark = () => (ofThisCopy ??= markOfProcess());
-const tiers = () => processWide("tiers", createHiddenField<Policy>);
+let tiersOfThisCopy: HiddenField<Policy> | undefined;
+const tiers = () => (tiersOfThisCopy ??= processWide("tiers", createHiddenField<Policy>));
 
 /**
  * Remembers that `by` charged the decision under an encoded key: a store, or a combination, which knows its keys

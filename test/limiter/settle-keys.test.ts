@@ -163,12 +163,14 @@ describe("a settlement acts by the policy that was charged, whichever is named",
   const own = definePolicy({ ...policy, capacity: 100 });
   const fast = definePolicy({ ...policy, capacity: 100, refill: perSecond(50) });
   const twice = definePolicy({ name: "api", limits: [{ name: "x", capacity: 100, refill: perSecond(1) }, { name: "y", capacity: 50, refill: perSecond(1) }] });
-  const named = [undefined, own, fast, twice];
+  const elsewhere = definePolicy({ name: "elsewhere", capacity: 7, refill: perSecond(1) });
+  const named = [undefined, own, fast, twice, elsewhere, unlimited];
 
   test.each([
     ["of the limiter", own, 60, [100]],
     ["of a tier", fast, 60, [100]],
     ["with more limits", twice, { x: 60, y: 20 }, [100, 50]],
+    ["of another name", elsewhere, 5, [7]],
   ] as const)("L1 · one %s", async (_, charged, cost, all) => {
     for (const makeStore of [() => new MemoryStore({ clock: still }), plainStore, guardedStore, () => new LaterStore(still), failing]) {
       for (const each of named) {
@@ -210,6 +212,14 @@ describe("a settlement acts by the policy that was charged, whichever is named",
     expect(() => limiter.settle("a", decision, 5)).toThrow("write { x: 5, y: 5 }");
     expect(limiter.settle("a", decision, { y: 5 })).toBe(true);
     expect(limiter.peek("a", { policy: twice }).limits).toMatchObject([{ remaining: 90 }, { remaining: 45 }]);
+  });
+
+  test("L1 · of a decision of another limiter on the store: under its policy, or not at all", () => {
+    const store = new MemoryStore({ clock: still });
+    const [free, pro] = [createLimiter({ policy: own, store }), createLimiter({ policy: elsewhere, store })];
+    const decision = pro.consume("a", 5);
+    expect([free.refund("a", decision), free.refund("a", decision, { policy: own }), pro.peek("a").remaining]).toEqual([false, false, 2]);
+    expect([free.refund("a", decision, { policy: elsewhere }), pro.peek("a").remaining]).toEqual([true, 7]);
   });
 
   test("L1 · in a combination over one store each member has its own", () => {

@@ -81,7 +81,7 @@ describe("settle", () => {
     const bulk = createLimiter({ policy: { ...policy, name: "bulk" }, store: limiter.store });
     const others = [limiter.peek("alice"), { ...decision }, structuredClone(decision), JSON.parse(JSON.stringify(decision)) as Decision, elsewhere.take(1), bulk.consume("alice"), limiter.consume("alice", { policy: unlimited })];
     expect(others.map((other) => settle(other, 0))).toEqual(others.map(() => false));
-    expect([limiter.settle("alice", decision, 0, { policy: unlimited }), left(), settle(decision, 0), left()]).toEqual([false, 6, true, 10]);
+    expect([limiter.settle("alice", decision, 0, { policy: unlimited }), left(), settle(decision, 0), left()]).toEqual([true, 10, false, 10]);
   });
 
   test("acts for the limiters of one store and policy alike, whichever is asked", () => {

@@ -26,11 +26,13 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
   return (key: unknown, decision: Decision, actual: unknown, options: unknown): Act<boolean> => {
     const named = chosenPolicy(options, base);
     const encoded = encodeKey(key as Key);
-    if (isUnlimited(named)) return settleNothing;
+    // The one that was charged, whichever the caller names: its tier may have changed since.
+    const charged = tierOf(decision) ?? (decision.policy === base.policy.name ? base.policy : named);
+    const isOurs = decision.allowed && decision.policy === (charged as Policy).name && chargedBy(decision) === store;
+    const chosen = isOurs ? charged : named;
+    if (isUnlimited(chosen)) return settleNothing;
+    const policy: Policy = chosen;
     const adjust = requireMethod(store, "adjust");
-    const isOurs = decision.allowed && decision.policy === named.name && chargedBy(decision) === store;
-    // By the numbers that were charged, whichever the caller names: its tier may have changed since.
-    const policy = isOurs ? (tierOf(decision) ?? base.policy) : named;
     if (isOurs) checkChargedKey(decision, encoded, key);
     const taken = isOurs ? costsOf(decision, policy) : policy.ownCosts;
     const given = tokensOf(policy, actual, "actual", taken);
