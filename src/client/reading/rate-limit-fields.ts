@@ -1,4 +1,4 @@
-import { headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
+import { decimal, headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
 import { countersIn, isCached, MAX_GUESS_MS, parseReset } from "./counters.js";
 import type { LimitsParser, RateLimit } from "./rate-limit.js";
 import { sentMembers } from "./refusal-body.js";
@@ -30,16 +30,17 @@ export function parseRateLimit(headers: HeaderSource, now: number): RateLimit[] 
 }
 
 /**
- * The limits of {@link parseRateLimit} as far as they are believed: no server names the unit of the older fields, so a
- * reset there of more than an hour is more likely a wrong guess. It counts as not stated.
+ * The limits of {@link parseRateLimit} as far as they are believed. In the older fields a number may be of seconds or
+ * of milliseconds, so more than an hour of seconds is more likely a wrong guess, and counts as not stated. An instant
+ * is believed.
  */
 export function believedLimits(headers: HeaderSource, now: number): RateLimit[] | null {
-  for (const [source, limits] of limitFamilies(headers, now)) {
-    const believe = (limit: RateLimit): RateLimit =>
-      source !== "ratelimit" && Number(limit.resetMs) > MAX_GUESS_MS ? { ...limit, resetMs: null } : limit;
-    if (limits.length > 0) return limits.map(believe);
-  }
-  return null;
+  return firstFamily(limitFamilies(headers, now, undefined, believedReset));
+}
+
+function believedReset(text: string, sent: number): number | null {
+  const ms = decimal(text, 3) ?? 0;
+  return ms > MAX_GUESS_MS && ms < 1e12 ? null : parseReset(text, sent);
 }
 
 /** The limits of the first family that has any. Null when none has. */
@@ -53,7 +54,7 @@ export function firstFamily(families: Iterable<LimitFamily>): RateLimit[] | null
  * that `readVendors` reads are stronger than `X-RateLimit-*`.
  */
 export function* limitFamilies(
-  headers: HeaderSource, now: number, readVendors: LimitsParser = () => null,
+  headers: HeaderSource, now: number, readVendors: LimitsParser = () => null, readReset = parseReset,
 ): Generator<LimitFamily> {
   if (isCached(headers)) return;
   const policies = parseList(headerOf(headers, "ratelimit-policy")) ?? [];
@@ -62,7 +63,7 @@ export function* limitFamilies(
   const sent = sentAt(headers, now);
   yield ["ratelimit", members ? namedLimits(members, policies) : dictionaryLimits(parseDictionary(text) ?? [], policies, sent)];
   const read = (prefix: string, known?: readonly Member[]): RateLimit[] =>
-    sizedCounters((name) => headerOf(headers, prefix + name), sent, known);
+    sizedCounters((name) => headerOf(headers, prefix + name), sent, known, readReset);
   yield ["ratelimit-reset", read("ratelimit-", policies)];
   yield ["vendor", readVendors(headers, now) ?? []];
   yield ["vendor", read("x-ratelimit-")];

@@ -111,7 +111,7 @@ function membersAt(body: unknown, path: string): unknown[] {
   return path.split(".").reduce(step, [body].flat());
 }
 
-// A list or object states none. Its text may be endless, or call a `toString` that the server sent.
+// A list or object states none. Making text of a deep one throws, and may call a `toString` that the server sent.
 function secondsToMs(value: unknown): number | null {
   return typeof value === "object" ? null : decimal(`${value as string}`.replace(/s$/, ""), 3);
 }

@@ -19,8 +19,8 @@ export function parseInstant(text: string, now: number): number | null {
 /**
  * Returns the instant of an HTTP-date in milliseconds since 1970, or null when `text` is not an HTTP-date.
  *
- * Reads the forms IMF-fixdate, rfc850 and asctime, always as UTC. In place of `GMT`, `UTC`, `+0000` or `-0000` may
- * stand. A leap second (`:60`) is the first second of the next minute. A two-digit year of rfc850 is the latest year
+ * Reads the forms IMF-fixdate, rfc850 and asctime, always as UTC. `UTC`, `+0000` or `-0000` may stand in place of
+ * `GMT`. A leap second (`:60`) is the first second of the next minute. A two-digit year of rfc850 is the latest year
  * that is at most 50 years after `now` (milliseconds since 1970). The weekday is not checked. `Date.parse` would read
  * asctime in the local time zone and guess the century.
  *

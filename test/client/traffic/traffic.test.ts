@@ -426,9 +426,12 @@ test.each([
   expect(() => createTraffic(options as object)).toThrow(new TypeError(message));
 });
 
+const NOON = "Sat, 15 Aug 2026 12:00:00 GMT";
 test.each<[what: string, headers: Record<string, string>, held: boolean]>([
   ["milliseconds in X-RateLimit-Reset, which look like 16 hours", { "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "60000" }, false],
   ["more than an hour in RateLimit-Reset", { "RateLimit-Limit": "100", "RateLimit-Remaining": "0", "RateLimit-Reset": "3601" }, false],
+  ["an instant in two hours, by a number", { Date: NOON, "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1786802400" }, true],
+  ["an instant in two hours, by a date", { Date: NOON, "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2026-08-15T14:00:00Z" }, true],
   ["an hour in RateLimit-Reset", { "RateLimit-Limit": "100", "RateLimit-Remaining": "0", "RateLimit-Reset": "3600" }, true],
   ["a day in RateLimit, whose unit is known", { RateLimit: '"day";r=0;t=86400' }, true],
 ])("a reset whose unit is a guess holds calls back for up to an hour: %s", async (_, headers, held) => {
