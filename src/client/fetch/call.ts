@@ -129,7 +129,8 @@ function copyBody(body: BodyInit, isLate: unknown): BodyInit {
   // React Native's `FormData` cannot be read.
   if (!("append" in object && Symbol.iterator in object)) return body;
   // The `fetch` of another package may know only its own forms.
-  const copy = new (body.constructor as typeof FormData)();
+  const Form = [URLSearchParams, FormData].find((each) => body instanceof each) ?? body.constructor;
+  const copy = new (Form as typeof FormData)();
   for (const [name, value] of body as FormData) copy.append(name, value);
   return copy;
 }

@@ -62,6 +62,33 @@ describe("a network error", () => {
     expect(sent).toHaveLength(1);
   });
 
+  test.each(["Connection reset", "Socket closed", "timeout", "boom", "Network down"])("53 · is one with a cause that is not known, such as a mock's %s", async (text) => {
+    const { fetch, sent, time } = talk([new TypeError("fetch failed", { cause: new Error(text) })]);
+    expect(await (await time.run(fetch(URL_A))).text()).toBe("answer 2");
+    expect(sent).toHaveLength(2);
+  });
+
+  test("the timer of an attempt that was answered ends nothing, though its clock ignores the signal", async () => {
+    let fire = (): void => undefined;
+    let send = (): void => undefined;
+    const body = (signal: AbortSignal) => new ReadableStream<Uint8Array>({
+      start(controller) {
+        signal.addEventListener("abort", () => controller.error(signal.reason));
+        send = () => (controller.enqueue(new TextEncoder().encode("whole")), controller.close());
+      },
+    });
+    const fetch = createFetch({
+      attemptTimeoutMs: 1_000,
+      time: { sleep: () => new Promise((resolve) => (fire = resolve)) },
+      fetch: async (_, init) => new Response(body((init as RequestInit).signal as AbortSignal)),
+    });
+    const response = await fetch(URL_A);
+    fire();
+    await new Promise(setImmediate);
+    send();
+    expect(await response.text()).toBe("whole");
+  });
+
   const names: [where: string, error: Error][] = [
     ["a host", new TypeError("fetch failed", { cause: new Error("getaddrinfo ENOTFOUND redirect") })],
     ["a URL", new TypeError("error sending request for url (http://127.0.0.1/too-many-redirects?redirect=/redirects/count)")],
