@@ -15,7 +15,7 @@ const args = process.argv.slice(2);
 const CHANGES = ["credit", "debit", "block", "reset"];
 const isChange = CHANGES.includes(args[0] ?? "") && !args.includes("--help") && !args.includes("-h");
 const io: CommandIo = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr };
-const exit = process.exit.bind(process); // a module that loads has another one
+const exit = process.exit.bind(process); // while a module loads, `process.exit` is another one: see import-module.ts
 
 // A full disk, or a reader that left. Without a listener the error would be a stack, or come after the exit.
 process.stdout.on("error", (error: Error) => {

@@ -88,13 +88,18 @@ test.skipIf(!existsSync("/dev/full"))("a page that finds no room is exit code 1"
 });
 
 describe("a module that fails outside of its top level", () => {
-  /** A limiter over a shared store, which is asked once. Its verbs answer after so many milliseconds. */
-  const over = (name: string, failure: string, { peek = 0, change = 0 } = {}): string =>
+  const TIMER = 'setTimeout(() => { throw new Error("later\\nand more"); });';
+  /**
+   * A limiter over a shared store, which is asked once. Its verbs answer after so many milliseconds. `failsIn` is an
+   * expression of `verb` and `peeks` that says in which call the module fails.
+   */
+  const over = (name: string, failure: string, { peek = 0, change = 0, failsIn = "false" } = {}): string =>
     fileOf(`fails-${name.replaceAll(/\W+/g, "-")}.mjs`, `import { EventEmitter } from "node:events";
       import { createLimiter, MemoryStore } from ${JSON.stringify(index)};
       const limiter = createLimiter({ policy: { name: "api", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } }, store: new MemoryStore() });
       let peeks = 0;
       const after = (ms, verb) => async (...args) => {
+        if (${failsIn}) ${TIMER}
         await new Promise((resolve) => setTimeout(resolve, verb === "peek" && peeks++ > 0 ? 60_000 : ms));
         return limiter[verb](...args);
       };
@@ -102,7 +107,6 @@ describe("a module that fails outside of its top level", () => {
       for (const verb of ["credit", "debit", "block", "reset"]) api[verb] = after(${change}, verb);
       api.parts.push(api);
       ${failure}\n`);
-  const TIMER = 'setTimeout(() => { throw new Error("later\\nand more"); }, 300);';
   const CURE = "Check that its store runs, and handle this failure in the module\n";
 
   test.each([
@@ -123,7 +127,7 @@ describe("a module that fails outside of its top level", () => {
   });
 
   test.each([["credit", "--cost", "1"], ["debit", "--cost", "1", "--json"], ["block", "--for", "1h"], ["reset"]])("while the store does it, by %s: it may have been done, and exit code 1", async (verb, ...more) => {
-    const module = over(`during-${verb}`, TIMER, { change: 60_000 });
+    const module = over(`during-${verb}`, "", { change: 60_000, failsIn: 'verb !== "peek"' });
     expect(await run([verb, module, "api", "ann", ...more])).toEqual({ code: 1, signal: null, out: "", err: `sluice: The module failed while it ran: later. It may have been done. Look before you repeat it. ${CURE}` });
   });
 
@@ -133,7 +137,7 @@ describe("a module that fails outside of its top level", () => {
   });
 
   test("after it was done: it was done, and exit code 1", async () => {
-    const module = over("after", TIMER);
+    const module = over("after", "", { failsIn: "peeks > 0" });
     expect(await run(["debit", module, "api", "ann", "--cost", "1"])).toEqual({ code: 1, signal: null, out: 'Took 1 token from "ann".\n', err: `sluice: The module failed while it ran: later. It was done. ${CURE}` });
   });
 });
