@@ -55,7 +55,7 @@ export interface FastifyRateLimit extends FastifyPluginAsync<FastifyRateLimitOpt
 }
 
 /**
- * A plugin that limits every route registered after it, in the same scope and in the scopes below.
+ * A plugin that limits every route of its scope and of the scopes below.
  *
  * It runs in `onRequest`, before bodies are parsed, or in the `hook` of your choice. It sends refusals without calling
  * the error handler. A wrong option rejects the registration. A wrong option of a route throws when the route is
