@@ -137,7 +137,7 @@ describe("a module that fails outside of its top level", () => {
   });
 
   test("after it was done: it was done, and exit code 1", async () => {
-    const module = over("after", "", { failsIn: "peeks > 0" });
+    const module = over("after", "", { failsIn: 'verb === "peek" && peeks > 0' });
     expect(await run(["debit", module, "api", "ann", "--cost", "1"])).toEqual({ code: 1, signal: null, out: 'Took 1 token from "ann".\n', err: `sluice: The module failed while it ran: later. It was done. ${CURE}` });
   });
 });

@@ -18,7 +18,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: "settle-keys", in: "createSettle",
-    find: "isOurs ? (tierOf(decision) ?? base.policy) : named",
+    find: "isOurs ? charged : named",
     replace: "named",
   },
   {
