@@ -37,6 +37,7 @@ async function renewStreams(store: AsyncStore): Promise<void> {
     all.push(run(streams, ["stream", i], () => ended));
     if (i % 10 === 9) await sleep(STALE_MS / 3 / (STREAMS / 10));
   }
+  events.length = 0; // connections that are opened under load may be slow; nothing was renewed yet
   let degraded = 0;
   let calls = 0;
   for (const until = Date.now() + STALE_MS; Date.now() < until; await sleep(5)) {
