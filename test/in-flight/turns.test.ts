@@ -2,10 +2,13 @@
 import { createLimiter, createObserver, definePolicy, run, whenDone, type AsyncStore } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { callsAtOnce, moveAfter, renewalState, settlementsAtOnce } from "../../src/limits/held-work.js";
-import { settleLater } from "../../src/limits/settlements.js";
 import { renewMany } from "./many-works.js";
 import { PooledStore } from "./pooled-store.js";
 import { expectWarnings } from "../setup/warnings.js";
+
+// A copy of its own: settlements of another file may still wait, and then no timer begins here.
+vi.resetModules();
+const { settleLater } = await import("../../src/limits/settlements.js");
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_800_000_000_000, toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "setImmediate", "clearImmediate", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
