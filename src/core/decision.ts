@@ -38,8 +38,10 @@ export function adjust(
   if (tooMuch) return false;
   for (let i = 0; i < buckets.length; i++) {
     const limit = policy.limits[i] as Limit;
+    const bucket = buckets[i] as Bucket;
     const units = stillSpent(costAt(changes, i) * limit.unitsPerToken, limit, now - (sinceAt(from, i) ?? now));
-    charge(buckets[i] as Bucket, limit, now, units, from);
+    const most = typeof from === "object" && from.withoutDebt ? Math.max(0, limit.size - spentAt(bucket, limit, now)) : units;
+    charge(bucket, limit, now, Math.min(units, most), from);
   }
   return true;
 }

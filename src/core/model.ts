@@ -157,6 +157,8 @@ export interface Origin {
    * refilled since then is taken off, so that a give-back that comes late gives back less (law L1). Absent: unknown.
    */
   readonly since?: number | readonly number[] | undefined;
+  /** @internal Takes only what is there, to the last unit. */
+  readonly withoutDebt?: true;
 }
 
 /** The instants of a renewal: tokens in flight of the date of `from` move to the date of `to`. */

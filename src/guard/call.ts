@@ -8,6 +8,7 @@ import { holdingOf } from "../port/dated.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { isClockError, StoreUnavailableError, withCause, type CauseOf } from "./errors.js";
+import type { Fallback } from "./fallback.js";
 import type { ServerClock } from "./server-clock.js";
 import type { StoreWarnings } from "./store-warnings.js";
 
@@ -18,6 +19,7 @@ export interface CallSetup {
   readonly deadlines: Deadlines;
   readonly serverClock: ServerClock;
   readonly warnings: StoreWarnings;
+  readonly fallback: Fallback;
   /** Reports a failed call, for warnings. */
   readonly tellFailure: (error: unknown) => void;
   readonly causeOf: CauseOf;
@@ -162,9 +164,11 @@ export class ConsumeCall extends Call<Decision> {
   }
 
   protected override answered(decision: Decision): void {
-    const { serverClock, store } = this.setup;
+    const { serverClock, store, fallback } = this.setup;
     serverClock.learn(decision, this.since);
-    this.#resolve(markNew(decision, store, this.#key));
+    const marked = markNew(decision, store, this.#key);
+    this.#resolve(marked);
+    fallback.granted(this.#policy, this.#key, this.#costs, marked);
   }
 
   protected override late(decision: Decision): void {

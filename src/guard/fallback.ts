@@ -1,7 +1,7 @@
-import { neverFits } from "../core/cost.js";
+import { mapCosts, neverFits } from "../core/cost.js";
 import { costAt, greatestCommonDivisor, type Costs, type Limit, type LimitOptions } from "../core/limit.js";
 import { readClock, type Clock } from "../core/clock.js";
-import type { Decision, DecisionFacts } from "../core/decision.js";
+import { readings, type Decision, type DecisionFacts } from "../core/decision.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import type { OnStoreError } from "../port/guard-options.js";
 import type { GuardSetup, LocalCharge, SyncStore } from "../port/store.js";
@@ -11,15 +11,19 @@ import { datedWorkOf, type DatedWork } from "../port/dated.js";
 // Long enough that callers do not make an outage worse, short enough that they return soon after it.
 const RETRY_AFTER_MS = 1_000;
 
+type LocalStore = SyncStore & Required<Pick<SyncStore, "peek" | "adjust" | "renew">>;
+
 /** Decides in the place of a store that failed. All limiters over the store share the local buckets. */
 export class Fallback {
   readonly #sharedBy: number;
   readonly #clock: Clock;
   readonly #makeLocal: GuardSetup["makeLocal"];
-  #local: SyncStore | null = null;
+  /** The local buckets. Null before the first local decision, and when all of them are full again: at `#fullAt`. */
+  #local: LocalStore | null = null;
+  #fullAt = 0;
   readonly #shares = new WeakMap<Policy, Policy>();
-  /** The buckets that local decisions took their tokens from. */
-  readonly #charges = new WeakMap<Decision, LocalCharge>();
+  /** What local decisions took, and what {@link granted} took for decisions of the store. */
+  readonly #charges = new WeakMap<Decision, Omit<LocalCharge, "store">>();
 
   /** `clock` is the clock of local decisions. `makeLocal` runs at the first of them. */
   constructor(sharedBy: number, clock: Clock, makeLocal: GuardSetup["makeLocal"]) {
@@ -35,18 +39,50 @@ export class Fallback {
     if (neverFits(policy, costs)) return this.#without(policy, costs, "cost_above_capacity", Infinity, error);
     if (costs === 0 || onStoreError === "allow") return this.#without(policy, costs, null, 0, error);
     if (onStoreError === "unavailable") return this.#without(policy, costs, "store_unavailable", RETRY_AFTER_MS, error);
-    const local = (this.#local ??= this.#makeLocal(this.#clock));
     const share = this.#shareOf(policy, costs);
-    const decision = local.consume(share, key, costs);
+    const decision = this.#open().consume(share, key, costs);
     // The local store's own reason would be answered with 429.
     const degraded = { ...decision, reason: decision.allowed ? null : "store_unavailable", degraded: true, error } as Decision;
-    if (decision.allowed) this.#charges.set(degraded, { store: local, policy: share });
+    if (decision.allowed) this.#charges.set(degraded, { policy: share, decision });
     return degraded;
   }
 
-  /** The bucket that a local decision took its tokens from; null for a decision that took none here. */
+  /**
+   * Takes what the store granted from the local share, too, as far as it is there: so outages in a row grant no share
+   * each. Not from a share that is full, because most callers used none of theirs. Limits in flight take nothing.
+   */
+  granted(policy: Policy, key: string, costs: Costs, decision: Decision): void {
+    const local = this.#local;
+    if (local === null || !decision.allowed) return;
+    if (!(this.#clock() < this.#fullAt)) return void (this.#local = null);
+    const share = this.#shareOf(policy, 0);
+    const left = readings(local.peek(share, key, 0));
+    if (!share.limits.some(({ refill }, i) => refill && left[i]?.resetMs)) return;
+    const rates = mapCosts(share, costs, (cost, i) => (share.limits[i]?.refill ? cost : 0));
+    local.adjust(share, key, rates, { withoutDebt: true });
+    // Only whole tokens can be given back.
+    const there = mapCosts(share, rates, (cost, i) => Math.min(cost, left[i]?.remaining ?? 0));
+    this.#charges.set(decision, { policy: share, decision: local.peek(share, key, there) });
+  }
+
+  /** What was taken here for a decision; null if nothing was. */
   chargeOf(decision: Decision): LocalCharge | null {
-    return this.#charges.get(decision) ?? null;
+    const charge = decision.degraded || this.#local !== null ? this.#charges.get(decision) : undefined;
+    return charge === undefined ? null : { ...charge, store: this.#open() };
+  }
+
+  // Each change of a bucket notes when it is full again.
+  #open(): LocalStore {
+    if (this.#local !== null) return this.#local;
+    const store = this.#makeLocal(this.#clock) as LocalStore;
+    const noting = <Call extends [Policy, string, ...unknown[]], R>(verb: (...call: Call) => R) => (...call: Call): R => {
+      const answer = verb.apply(store, call);
+      const left = store.peek(call[0], call[1], 0);
+      this.#fullAt = Math.max(this.#fullAt, ...readings(left).map(({ resetMs }) => left.at + resetMs));
+      return answer;
+    };
+    const [consume, adjust, renew] = [noting(store.consume), noting(store.adjust), noting(store.renew)];
+    return (this.#local = { sync: true, clock: store.clock, peek: store.peek.bind(store), consume, adjust, renew });
   }
 
   #without(policy: Policy, costs: Costs, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {

@@ -77,8 +77,7 @@ class StoreGuard implements Guard {
     if (guardChecks && store.sync) guardChecks.checkNoTimeout(this.#settings.givenTimeoutMs);
     const calls = this.#setupOf(store, limiter);
     this.#add(store, limiter);
-    const { serverClock, timeoutMs, decideWithout } = calls;
-    const fallback = this.#fallback as Fallback;
+    const { serverClock, timeoutMs, decideWithout, fallback } = calls;
     const { consume, call, inBackground } = store.sync ? answeringNow(store, calls) : answeringLater(store, calls);
     return {
       timeoutMs,
@@ -94,6 +93,7 @@ class StoreGuard implements Guard {
       call,
       inBackground,
       decideWithout,
+      granted: (...grant) => fallback.granted(...grant),
       localChargeOf: (decision) => fallback.chargeOf(decision),
       learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
       now: () => serverClock.now(),
@@ -110,7 +110,7 @@ class StoreGuard implements Guard {
     this.#serverClock ??= new ServerClock(store.clock);
     return {
       timeoutMs, breaker: this.#breaker, deadlines: this.#deadlines, serverClock: this.#serverClock,
-      warnings: this.#warnings, start, causeOf, store,
+      warnings: this.#warnings, start, causeOf, store, fallback,
       tellFailure: (error) => this.#warnings.failed(error, this.#breaker.successes),
       decideWithout: (policy, key, costs, error) => {
         const decision = fallback.decide(policy, key, costs, error, onStoreError);
@@ -160,7 +160,7 @@ function answeringLater(store: AsyncStore, calls: CallSetup): Calls {
   };
 }
 
-function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout }: CallSetup): Calls {
+function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout, fallback }: CallSetup): Calls {
   const call = <T>(buckets: readonly string[], make: () => T): T => {
     const made: BreakerCall = { isProbe: false, bucketIds: () => buckets };
     // Asked in any case, since it answers at once.
@@ -184,7 +184,9 @@ function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout }:
     consume(policy, key, costs) {
       try {
         const make = (): Decision => checkAnswer(store.consume(policy, key, costs), "consume");
-        return markNew(call([bucketId(policy, key)], make), store, key);
+        const decision = markNew(call([bucketId(policy, key)], make), store, key);
+        fallback.granted(policy, key, costs, decision);
+        return decision;
       } catch (error) {
         return decideWithout(policy, key, costs, error);
       }

@@ -177,6 +177,7 @@ function unguarded(store: SyncStore): GuardedStore {
     },
     // There is no local decision to find.
     localChargeOf: none,
+    granted: none,
     learnTime: none,
     now: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
     pastNow: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),

@@ -183,7 +183,9 @@ export interface GuardedStore {
   inBackground<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
   /** The decision in place of the store that failed with `error`, marked as charged if it was allowed. */
   decideWithout(policy: Policy, key: string, costs: Costs, error: unknown): Decision;
-  /** The bucket that `decideWithout` took the tokens of `decision` from; null for any other decision. */
+  /** Takes what the store granted from the local share, too, if its caller has used a part of it. */
+  granted(policy: Policy, key: string, costs: Costs, decision: Decision): void;
+  /** What `decideWithout` or `granted` took in this process for `decision`; null if they took nothing. */
   localChargeOf(decision: Decision): LocalCharge | null;
   /** Learns the store's time from a decision whose call was sent at `sentAt` of the monotonic clock. */
   learnTime(decision: Decision, sentAt: number): void;
@@ -193,11 +195,13 @@ export interface GuardedStore {
   pastNow(): number;
 }
 
-/** Tokens that were taken in this process in the store's place. */
+/** Tokens that were taken in this process. */
 export interface LocalCharge {
   readonly store: SyncStore;
   /** The local share of the limiter's policy that they were taken from. */
   readonly policy: Policy;
+  /** Its readings have the tokens that were taken. */
+  readonly decision: Decision;
 }
 
 /** Throws a TypeError when two charges name the same bucket. */

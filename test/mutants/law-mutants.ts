@@ -217,6 +217,76 @@ export const lawMutants: readonly Mutant[] = [
     replace: "decision.reason",
   },
   {
+    item: "L11", test: "flapping", in: "Fallback.granted",
+    find: "if (local === null || !decision.allowed) return;",
+    replace: "if (local !== null || !decision.allowed) return;",
+  },
+  {
+    item: "L11", test: "flapping", in: "Fallback.granted",
+    find: "{ withoutDebt: true }",
+    replace: "{}",
+  },
+  {
+    item: "L11", test: "flapping", in: "Fallback.granted",
+    find: "Math.min(cost, left[i]?.remaining ?? 0)",
+    replace: "cost",
+  },
+  {
+    item: "L11", test: "flapping", in: "Fallback.granted",
+    find: "share.limits[i]?.refill ? cost : 0",
+    replace: "cost",
+  },
+  {
+    item: "L11", test: "flapping", in: "Fallback.granted",
+    find: "if (!share.limits.some(({ refill }, i) => refill && left[i]?.resetMs)) return;",
+    replace: "",
+  },
+  {
+    item: "L11", test: "flapping", in: "Fallback.granted",
+    find: "if (!(this.#clock() < this.#fullAt)) return void (this.#local = null);",
+    replace: "",
+  },
+  {
+    item: "L11", test: "flapping", in: "Fallback.#open",
+    find: "noting(store.adjust)",
+    replace: "store.adjust.bind(store)",
+  },
+  {
+    item: "L11", test: "flapping", in: "Fallback.#open",
+    find: "noting(store.renew)",
+    replace: "store.renew.bind(store)",
+  },
+  {
+    item: "L11", test: "flapping", in: "createSettle",
+    find: "(settleLocally(from), done)",
+    replace: "done",
+  },
+  {
+    item: "L11", test: "flapping", in: "createSettle",
+    find: "mapCosts(share, changes, (change) => Math.min(0, change))",
+    replace: "changes",
+  },
+  {
+    item: "L11", test: "flapping", in: "adjust",
+    find: "Math.max(0, limit.size - spentAt(bucket, limit, now))",
+    replace: "units",
+  },
+  {
+    item: "L11", test: "flapping", in: "chargeGroup",
+    find: "guarded.granted(charge.policy, charge.encoded, charge.cost, decision);",
+    replace: "",
+  },
+  {
+    item: "L11", test: "flapping", in: "answeringNow",
+    find: "fallback.granted(policy, key, costs, decision);",
+    replace: "",
+  },
+  {
+    item: "L11", test: "flapping", in: "ConsumeCall.answered",
+    find: "fallback.granted(this.#policy, this.#key, this.#costs, marked);",
+    replace: "",
+  },
+  {
     item: "L12", test: "one-guard", in: "StoreGuard.#setupOf",
     find: "breaker: this.#breaker",
     replace: "breaker: new CircuitBreaker(this.#settings.breaker, () => undefined)",

@@ -117,14 +117,12 @@ function chargeGroup(charges: readonly LimiterCharge[]): readonly Decision[] | P
   const buckets = charges.map(({ policy, encoded }) => bucketId(policy, encoded));
   const sentAt = monotonicClock();
   const learn = (decisions: readonly Decision[]): readonly Decision[] => {
-    if (!store.sync)
-      decisions.forEach((decision, i) =>
-        plainInternalsOf((charges[i] as LimiterCharge).limiter).guarded.learnTime(decision, sentAt),
-      );
+    if (!store.sync) guarded.learnTime(decisions[0] as Decision, sentAt);
     // When one limit refuses, nothing was taken, so the other decisions must not be settled.
     if (!isAllowed(decisions)) return decisions;
     return charges.map((charge, i) => {
       const decision = asCharged(charge, markCharged(decisions[i] as Decision, store, charge.encoded));
+      guarded.granted(charge.policy, charge.encoded, charge.cost, decision);
       if (limiterChecks) limiterChecks.watchHeld(store, charge.policy, decision);
       return decision;
     });

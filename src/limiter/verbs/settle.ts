@@ -1,13 +1,12 @@
 import { limiterChecks } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
-import { costsOf, exceptInFlight } from "../../core/cost.js";
+import { costsOf, exceptInFlight, mapCosts } from "../../core/cost.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, checkChargedKey, markCharged, tierOf } from "../../port/charged.js";
-import type { LocalCharge } from "../../port/store.js";
 import { holdingOf } from "../../port/dated.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, PlainInternals } from "../internals.js";
@@ -47,9 +46,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
       markCharged(decision, null);
       if (limiterChecks) limiterChecks.markHandled(decision);
       return thenOne(takenFrom(decision, policy), (from) =>
-        decision.degraded
-          ? settleLocally(guarded.localChargeOf(decision), from)
-          : settleInStore(policy, from, isInBackground));
+        decision.degraded ? told(settleLocally(from)) : settleInStore(policy, from, isInBackground));
     }
 
     function settleInStore(charged: Policy, from: Origin, isInBackground: boolean): boolean | Promise<boolean> {
@@ -58,20 +55,24 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
       if (changes === 0) return true;
       const call = isInBackground ? guarded.inBackground : guarded.call;
       const origin = { at: from.at, heldAt: from.heldAt, since: refundableUntil(decision, charged, changes) };
-      return told(call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, origin), notAsked));
+      const made = call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, origin), notAsked);
+      return told(thenOne(made, (done) => (settleLocally(from), done)));
     }
 
-    // Null when `onStoreError: "allow"` let the call through: then no tokens were taken.
-    function settleLocally(charge: LocalCharge | null, from: Origin): boolean | Promise<boolean> {
+    function settleLocally(from: Origin): boolean | Promise<boolean> {
+      const charge = guarded.localChargeOf(decision);
+      // Nothing was taken if `onStoreError: "allow"` let the call through.
       if (charge === null) return false;
-      const { store: local, policy: share } = charge;
-      const changes = correction(decision, share, taken, used, readClock(local.clock as Clock) - decision.at);
-      return told(requireMethod(local, "adjust").call(local, share, encoded, changes, from));
+      const { store: local, policy: share, decision: made } = charge;
+      const changes = correction(made, share, costsOf(made, share), used, readClock(local.clock as Clock) - made.at);
+      // Of a decision of the store, what was used beyond that was not taken here.
+      const own = decision.degraded ? changes : mapCosts(share, changes, (change) => Math.min(0, change));
+      return requireMethod(local, "adjust").call(local, share, encoded, own, from);
     }
 
     function told(settled: boolean | Promise<boolean>): boolean | Promise<boolean> {
       return thenOne(settled, (done) => {
-        tell(store, bucketId(policy, encoded));
+        if (done) tell(store, bucketId(policy, encoded));
         return done;
       });
     }
