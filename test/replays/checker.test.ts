@@ -26,10 +26,25 @@ describe("the checker", () => {
     expect(lawsOf(...lines, ...grants("rate", 1, NOON + 2), { event: "loss", from: NOON + 1, to: NOON + 1 })[1]).toBe(1);
   });
 
-  test("counts a charge minus what was given back, and allows overlapping give-backs one capacity", () => {
+  test("counts a charge minus what was given back by then", () => {
     const lines = grants("settled", 15, NOON, 2);
-    expect(lawsOf(...lines, ...lines.map((line) => end(line, NOON + 1, 1)), ...grants("settled", 15, NOON + 2))[1]).toBe(0);
-    expect(lawsOf(...lines, ...grants("settled", 31, NOON + 2))[1]).toBe(1);
+    const ended = lines.map((line) => end(line, NOON + 1, 1));
+    expect(lawsOf(...lines, ...ended, ...grants("settled", 15, NOON + 2))).toEqual([{ "L1, net of what is given back": 30 }, 0]);
+    expect(lawsOf(...lines, ...ended, ...grants("settled", 16, NOON + 2))[1]).toBe(1);
+    expect(lawsOf(...lines, ...lines.map((line) => end(line, NOON + 4, 1)), ...grants("settled", 1, NOON + 2))[1]).toBe(1);
+    expect(lawsOf(...lines, ...grants("settled", 1, NOON + 2))[1]).toBe(1);
+  });
+
+  test("allows what works from before a window give back within it, and no more", () => {
+    const [old, next, last] = [NOON, NOON + 600, NOON + 602].map((at) => grants("settled", 15, at, 2)) as [Line[], Line[], Line[]];
+    const ended = old.map((line) => end(line, NOON + 601));
+    expect(lawsOf(...old, ...next, ...ended, ...last)).toEqual([{ "L1, net of what is given back": 30, "L1, with what older works give back": 15 }, 0]);
+    expect(lawsOf(...old, ...next, ...ended, ...last, ...grants("settled", 1, NOON + 602))[1]).toBe(1);
+    expect(lawsOf(...old, ...next, ...last)[1]).toBe(15);
+    // A settlement that is known to have come before the window gives back nothing within it.
+    const settled = old.map(({ work }: Line & { work?: string }): Line => ({ event: "settled", work: work as string, at: NOON + 598 }));
+    expect(lawsOf(...old, ...next, ...ended, ...settled, ...last)[1]).toBe(15);
+    expect(lawsOf(...old, ...next, ...last, { event: "loss", from: NOON + 601, to: NOON + 601 })[1]).toBe(0);
   });
 
   test("allows a quota its capacity in each day", () => {

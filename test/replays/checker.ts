@@ -14,10 +14,11 @@ const NEARLY = 1e-9;
 export function check(lines: readonly Line[]): Verdict {
   const grants = lines.filter((line) => line.event === "grant").sort((a, b) => a.at - b.at);
   const ends = new Map(lines.filter((line) => line.event === "end").map((end) => [end.work, end]));
+  const settledAt = new Map(lines.filter((line) => line.event === "settled").map(({ work, at }) => [work, at]));
   const losses = lines.filter((line) => line.event === "loss").sort((a, b) => a.from - b.from);
   const of = (limit: string): Grant[] => grants.filter((grant) => grant.limit === limit);
   const judged: Array<readonly [Grant, string | null]> = [
-    ...rate(of("rate"), NUMBERS.rate, losses), ...settled(of("settled"), ends, losses), ...quota(of("day"), losses), ...inFlight(of("parallel"), ends, losses),
+    ...rate(of("rate"), NUMBERS.rate, losses), ...settled(of("settled"), ends, settledAt, losses), ...quota(of("day"), losses), ...inFlight(of("parallel"), ends, losses),
   ];
   if (judged.length !== grants.length) throw new Error("A grant of an unknown limit");
   const allowed = new Map<string, number>();
@@ -36,23 +37,33 @@ function* rate(grants: readonly Grant[], { capacity, perMs }: { readonly capacit
   }
 }
 
-// L1: a charge counts minus what was given back. Give-backs round up, by less than one token each. Those that overlap may
-// return one capacity twice.
-function* settled(grants: readonly Grant[], ends: ReadonlyMap<string, End>, losses: readonly Loss[]): Generator<readonly [Grant, string | null]> {
+// L1: in each window that ends with a grant, charges minus what was given back of them are at most the capacity, what refills,
+// and what works from before the window gave back within it. A loss of data begins anew.
+function* settled(grants: readonly Grant[], ends: ReadonlyMap<string, End>, settledAt: ReadonlyMap<string, number>, losses: readonly Loss[]): Generator<readonly [Grant, string | null]> {
   const { capacity, perMs } = NUMBERS.settled;
-  const level = new Level(perMs);
-  let rounds = 0;
-  for (const grant of grants) {
-    if (level.forget(losses, grant.at) || level.isFull(grant.at)) rounds = 0;
-    // A settlement that comes later than this grant does not count for it.
-    const end = ends.get(grant.work);
-    const spent = level.at(grant.at) + grant.cost;
-    level.add(grant.at, end?.used ?? grant.cost);
-    const most = capacity + rounds;
-    yield [grant, spent <= capacity + NEARLY ? "L1, net of what is given back" : spent <= most + capacity ? "L1, give-backs that overlap or round" : null];
-    if (end !== undefined && end.used < grant.cost) rounds += 1;
+  let begin = 0;
+  for (const [i, grant] of grants.entries()) {
+    if (hasLoss(losses, grants[i - 1]?.at ?? grant.at, grant.at)) begin = i;
+    // What a work gave back by now, and whether it may have been under way at an instant.
+    const backOf = ({ cost, work }: Grant): number => ((ends.get(work)?.at ?? Infinity) <= grant.at + 1 ? cost - (ends.get(work) as End).used : 0);
+    const mayReturnAfter = (at: number, { work }: Grant): boolean => (settledAt.get(work) ?? Infinity) >= at - 1;
+    let [net, alone, most] = [grant.cost, grant.cost, grant.cost];
+    for (let from = i - 1; from >= begin; from--) {
+      const first = grants[from] as Grant;
+      net += first.cost - backOf(first);
+      const beyond = net - perMs * (grant.at - first.at);
+      alone = Math.max(alone, beyond);
+      if (beyond <= capacity + NEARLY) continue;
+      const older = grants.slice(0, from).filter((each) => mayReturnAfter(first.at, each));
+      most = Math.max(most, beyond - older.reduce((sum, each) => sum + backOf(each), 0));
+    }
+    yield [grant, alone <= capacity + NEARLY ? "L1, net of what is given back" : most <= capacity + NEARLY ? "L1, with what older works give back" : null];
   }
 }
+
+/** Whether data may have been lost between two instants. */
+const hasLoss = (losses: readonly Loss[], after: number, until: number): boolean =>
+  losses.some(({ from, to }) => [from, to].some((at) => at > after && at <= until));
 
 // L20: at most the capacity in each day, and once more after each loss of data.
 function* quota(grants: readonly Grant[], losses: readonly Loss[]): Generator<readonly [Grant, string | null]> {
@@ -102,10 +113,6 @@ class Level {
 
   at(now: number): number {
     return Math.max(0, this.#spent - this.#perMs * (now - this.#at));
-  }
-
-  isFull(now: number): boolean {
-    return this.at(now) === 0;
   }
 
   add(now: number, tokens: number): number {

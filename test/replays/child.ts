@@ -56,7 +56,8 @@ async function worker(policy: PolicyOptions): Promise<void> {
     const used = limit === "settled" ? Math.floor(Math.random() * (cost + 1)) : 0;
     write({ event: "end", work, at: Date.now(), used });
     // It may fail, as any call. Then the tokens come back by themselves.
-    await Promise.resolve(limiter.settle("key", decision, used)).catch(quiet);
+    const isMade = await Promise.resolve(limiter.settle("key", decision, used)).then(() => true, () => false);
+    if (isMade) write({ event: "settled", work, at: Date.now() });
   }
 }
 

@@ -21,6 +21,14 @@ export interface End {
   readonly used: number;
 }
 
+/** The settlement of a work is answered. */
+export interface Settled {
+  readonly event: "settled";
+  readonly work: string;
+  /** By the clock of the machine, in milliseconds. */
+  readonly at: number;
+}
+
 /** The store lost data, at an instant between the two. */
 export interface Loss {
   readonly event: "loss";
@@ -28,7 +36,7 @@ export interface Loss {
   readonly to: number;
 }
 
-export type Line = Grant | End | Loss;
+export type Line = Grant | End | Settled | Loss;
 
 /** The numbers of the limits, as the run's policies have them. */
 export const NUMBERS = {

@@ -23,15 +23,15 @@ export const counted = ({ limits }: Policy): Array<readonly [number, Limit]> =>
   [...limits.entries()].filter(([, { returns }]) => returns === undefined);
 
 /**
- * Tokens that are spent now if exactly these were charged, in the fastest bucket that the rate allows: the most of all windows
- * that end now. A window begins with a moment. What was filled within it comes off.
+ * The most that a window which ends now holds beyond what refills in it, what was filled from outside within it, and what
+ * works from before it gave back since it began. A window begins with a moment.
  */
-export function owed({ policies }: WorldFacts, i: number, moments: readonly number[], now: number, ...[charged, filled, debited]: readonly Account[]): number {
+export function beyond({ policies }: WorldFacts, i: number, moments: readonly number[], now: number, ...[charged, filled, returned]: readonly Account[]): number {
   const perMs = ratePerMs(policies, i);
   let [most, sum] = [0, 0];
   for (let from = moments.length - 1; from >= 0; from--) {
-    sum += (charged?.get(from) ?? 0) + (debited?.get(from) ?? 0) - (filled?.get(from) ?? 0);
-    most = Math.max(most, sum - perMs * (now - (moments[from] as number)));
+    sum += (charged?.get(from) ?? 0) - (filled?.get(from) ?? 0);
+    most = Math.max(most, sum - perMs * (now - (moments[from] as number)) - (returned?.get(from) ?? 0));
   }
   return most;
 }
@@ -52,8 +52,7 @@ export class Accounts {
     const places = limits.map((limit) => this.#placeOf(limit, state, now));
     const charged = state.ledger.charged.map((account, i) => plus(account, places[i] as number, at(this.#facts.cost, i)));
     const spent = limits.map(({ name, unitsPerToken }) => Math.round(spentTokens(state.records, { name } as Limit, now) * unitsPerToken));
-    const none = limits.map(() => 0);
-    return [{ ...state, ledger: { ...state.ledger, charged } }, { version, at: now, places, spent, others: none }];
+    return [{ ...state, ledger: { ...state.ledger, charged } }, { version, at: now, places, spent }];
   }
 
   /**
@@ -65,35 +64,23 @@ export class Accounts {
     const { claim, unused, madeAt, isAgain = false } = call;
     const policy = this.#facts.policies[claim.version] as Policy;
     const given = this.#given(before, after, now);
-    let { charged, rounded, twice } = after.ledger;
+    let { charged, returned } = after.ledger;
     for (const [i, limit] of counted(policy)) {
-      const [tokens, part] = [given[i] as number, 1 - 1 / limit.unitsPerToken];
+      const [tokens, part, place] = [given[i] as number, 1 - 1 / limit.unitsPerToken, claim.places[i] as number];
       const most = isAgain ? 0 : Math.min(unused[i] as number, Math.ceil(leftOf(claim, i, limit, madeAt) - NEARLY), leftOf(claim, i, limit, now) + part);
       const law = limit.renews === undefined ? "L1" : "L20";
       if (tokens > most + NEARLY) return [after, `${law}: ${tokens} tokens of "${limit.name}" are given back, and at most ${most} may be`];
-      const less = plus(charged[i] as Account, claim.places[i] as number, -tokens);
-      if (limit.renews === undefined) {
-        const tooMuch = tokens - (this.#spent(after, i, charged[i] as Account) - this.#spent(after, i, less));
-        // What other numbers refilled faster, the process of an older version does not know.
-        const faster = (ratePerMs(this.#facts.policies, i) - limit.unitsPerMs / limit.unitsPerToken) * (now - claim.at);
-        const byRounding = Math.min(tooMuch, part + faster);
-        if (tooMuch - byRounding > (claim.others[i] as number) + NEARLY) return [after, `L1: a give-back of ${tokens} tokens of "${limit.name}" gives ${tooMuch} too much`];
-        rounded = rounded.with(i, (rounded[i] as number) + byRounding);
-        twice = twice.with(i, (twice[i] as number) + tooMuch - byRounding);
-      }
-      charged = charged.with(i, less);
+      charged = charged.with(i, plus(charged[i] as Account, place, -tokens));
+      if (limit.renews !== undefined) continue;
+      // In each window that began after the charge, this work was under way when it began.
+      for (let from = place + 1; from < after.ledger.moments.length; from++) returned = returned.with(i, plus(returned[i] as Account, from, tokens));
     }
-    return [this.#overlapped({ ...after, ledger: { ...after.ledger, charged, rounded, twice } }, given), undefined];
+    return [{ ...after, ledger: { ...after.ledger, charged, returned } }, undefined];
   }
 
-  #spent({ ledger }: StoreState, i: number, charged: Account): number {
-    return owed(this.#facts, i, ledger.moments, ledger.moments.at(-1) as number, charged, ledger.filled[i] as Account, ledger.debited[i] as Account);
-  }
-
-  /** Enters a debit. */
-  debited(before: StoreState, after: StoreState, now: number): StoreState {
-    const debited = this.#moved(before, now, after, now);
-    return { ...debited, ledger: { ...debited.ledger, isDebited: true } };
+  /** Enters a debit, which counts in no window. */
+  debited(state: StoreState): StoreState {
+    return { ...state, ledger: { ...state.ledger, isDebited: true } };
   }
 
   /** Enters a credit of one token. Returns the law that it breaks, if any. */
@@ -101,70 +88,51 @@ export class Accounts {
     const given = this.#given(before, after, now);
     const moved = this.#moved(before, now, after, now);
     const credited = { ...moved, ledger: { ...moved.ledger, isCredited: true } };
-    return [this.#overlapped(credited, given), given.some((tokens) => tokens > 1 + NEARLY) ? `L1: a credit of 1 gives back ${given}` : undefined];
+    return [credited, given.some((tokens) => tokens > 1 + NEARLY) ? `L1: a credit of 1 gives back ${given}` : undefined];
   }
 
-  /** Enters a reset, a loss of data or a step of the clock: it gives back everything, and no work knows. */
+  /** Enters a reset, a loss of data or a step of the clock: it gives back everything. */
   forgotten(before: StoreState, then: number, after: StoreState, now: number): StoreState {
-    const all = this.#first.limits.map(({ refill }, i) => (refill === undefined ? 0 : Math.max(...this.#facts.policies.map(({ limits }) => (limits[i] as Limit).capacity))));
     const moved = this.#moved(before, then, after, now);
-    const forgotten = { ...moved, ledger: { ...moved.ledger, forgotten: moved.ledger.forgotten + 1 } };
-    return withClaims(forgotten, (claim) => ({ ...claim, others: all }));
+    return { ...moved, ledger: { ...moved.ledger, forgotten: moved.ledger.forgotten + 1 } };
   }
 
-  /** Enters that time has passed. What was given too much is at most what is spent. */
+  /** Enters that time has passed. */
   passed(state: StoreState): StoreState {
     const { ledger } = state;
-    const moments = [...ledger.moments, this.#facts.instants[state.time] as number];
-    let { rounded, twice } = ledger;
-    for (const [i, { refill }] of counted(this.#first)) {
-      if (refill === undefined) continue;
-      const most = this.#spent({ ...state, ledger: { ...ledger, moments } }, i, ledger.charged[i] as Account);
-      twice = twice.with(i, Math.min(twice[i] as number, most));
-      rounded = rounded.with(i, Math.min(rounded[i] as number, most - (twice[i] as number)));
-    }
-    return { ...state, ledger: { ...ledger, moments, rounded, twice } };
+    return { ...state, ledger: { ...ledger, moments: [...ledger.moments, this.#facts.instants[state.time] as number] } };
   }
 
-  // What tokens an event took from the buckets and put into them, by the records. After it a moment begins.
+  // What tokens an event put into the buckets, by the records. After it a moment begins.
   #moved(before: StoreState, then: number, after: StoreState, now: number): StoreState {
     const { limits } = this.#first;
     const moved = this.#changes(before, then, after, now);
-    const entered = (accounts: readonly Account[], sign: number): Account[] =>
-      accounts.map((account, i) => plus(account, this.#placeOf(limits[i] as Limit, after, now), Math.max(0, sign * (moved[i] as number))));
-    const { filled, debited, moments } = after.ledger;
-    return { ...after, ledger: { ...after.ledger, filled: entered(filled, 1), debited: entered(debited, -1), moments: [...moments, moments.at(-1) as number] } };
+    const { filled, moments } = after.ledger;
+    const entered = filled.map((account, i) => plus(account, this.#placeOf(limits[i] as Limit, after, now), Math.max(0, moved[i] as number)));
+    return { ...after, ledger: { ...after.ledger, filled: entered, moments: [...moments, moments.at(-1) as number] } };
   }
 
   /**
-   * A text that is equal for ledgers that the laws cannot tell apart, and one for each claim. Of what was charged before all
-   * claims, what is owed says everything.
+   * A text that is equal for ledgers that the laws cannot tell apart, and one for each claim. Of windows that began before all
+   * claims, the one that holds most says everything.
    */
   namesOf({ ledger, works, net }: StoreState): readonly [ledger: string, nameOf: (claim: Claim | null | undefined) => string] {
-    const { moments, charged, filled, debited } = ledger;
+    const { moments, charged, filled, returned } = ledger;
     const claims = [...works, ...net].map(({ claim }) => claim).filter((claim) => !!claim);
     const first = this.#first.limits.map((_, i) => Math.min(moments.length, ...claims.map(({ places }) => places[i] as number)));
     const parts = this.#first.limits.map((limit, i) => {
-      const accounts = [charged[i], filled[i], debited[i]] as [Account, Account, Account];
+      const accounts = [charged[i], filled[i], returned[i]] as [Account, Account, Account];
       if (limit.refill === undefined) return accounts.map(accountText).join("/");
       const [old, begin] = [moments.slice(0, first[i]), moments[first[i] as number] ?? (moments.at(-1) as number)];
-      const owing = [accounts, accounts.slice(0, 2)].map((these) => fraction(owed(this.#facts, i, old, begin, ...these)));
       const kept = [...moments.entries()].slice(first[i]).map(([place, at]) => [at, ...accounts.map((account) => fraction(account.get(place) ?? 0))]);
-      return [begin, owing, kept].join(";");
+      return [begin, fraction(beyond(this.#facts, i, old, begin, ...accounts)), kept].join(";");
     });
     const nameOf = (claim: Claim | null | undefined): string => {
       if (!claim) return "";
       const places = claim.places.map((place, i) => (this.#first.limits[i]?.refill === undefined ? place : place - (first[i] as number)));
-      return [claim.version, claim.at, places, claim.spent, claim.others.map(fraction)].join(":");
+      return [claim.version, claim.at, places, claim.spent].join(":");
     };
-    return [[...parts, ledger.rounded.map(fraction), ledger.twice.map(fraction)].join("|"), nameOf];
-  }
-
-  // Give-backs overlap: each knows nothing of the others that come while its work is not over.
-  #overlapped(state: StoreState, given: readonly number[]): StoreState {
-    const mostOf = ({ refill, capacity }: Limit): number => (refill === undefined ? 0 : capacity);
-    if (given.every((tokens) => tokens <= 0)) return state;
-    return withClaims(state, (claim) => ({ ...claim, others: claim.others.map((tokens, i) => Math.min(mostOf(this.#first.limits[i] as Limit), tokens + (given[i] as number))) }));
+    return [parts.join("|"), nameOf];
   }
 
   // Other numbers may take a part of a unit, which is no give-back.
@@ -197,12 +165,6 @@ const NEARLY = 1e-9;
 // Tokens of a claim that have not refilled by themselves. All of them, where tokens do not refill evenly.
 function leftOf({ spent, at: since }: Claim, i: number, { refill, unitsPerMs, unitsPerToken }: Limit, now: number): number {
   return refill === undefined ? Infinity : Math.max(0, (spent[i] as number) - unitsPerMs * Math.max(0, now - since)) / unitsPerToken;
-}
-
-function withClaims(state: StoreState, change: (claim: Claim) => Claim): StoreState {
-  const changed = <Holder extends { readonly claim?: Claim | null }>(holder: Holder): Holder =>
-    holder.claim ? { ...holder, claim: change(holder.claim) } : holder;
-  return { ...state, works: state.works.map(changed), net: state.net.map(changed) };
 }
 
 const fraction = (tokens: number): number => Math.round(tokens * 1e9);

@@ -1,6 +1,6 @@
 // The laws of the design, on a state and on a step of a world. Written from their words, and not from the code.
 import type { Bucket, Decision, Limit, Policy, Reading } from "../../src/core/model.js";
-import { counted, owed, spentTokens } from "./accounts.js";
+import { beyond, counted, spentTokens } from "./accounts.js";
 import { at, type Account, type StoreState, type WorldFacts } from "./state.js";
 
 /** One decision, and the records before and after it. */
@@ -21,14 +21,14 @@ export function stateLaw(facts: WorldFacts, state: StoreState, now: number): str
   return undefined;
 }
 
-// L1: in every window that ends now, at most the capacity, what refills in it, and what was filled from outside within it. On
-// top comes what give-backs gave too much: by rounding, and by overlapping, with so few works at most one capacity.
+// L1: in every window that ends now, charges minus what was given back of them are at most the capacity, what refills in it,
+// what works from before it gave back since it began, and what was filled from outside within it.
 function rate(facts: WorldFacts, { ledger }: StoreState, place: number): string | undefined {
   const versions = facts.policies.map(({ limits }) => limits[place] as Limit);
   const capacity = Math.max(...versions.map((limit) => limit.capacity));
-  const tokens = owed(facts, place, ledger.moments, ledger.moments.at(-1) as number, ledger.charged[place] as Account, ledger.filled[place] as Account);
-  const most = capacity + (ledger.rounded[place] as number) + Math.min(capacity, ledger.twice[place] as number);
-  return tokens > most + 1e-9 ? `L1: ${tokens} tokens of "${versions[0]?.name}" beyond what refilled, and at most ${most} may be` : undefined;
+  const { moments, charged, filled, returned } = ledger;
+  const tokens = beyond(facts, place, moments, moments.at(-1) as number, charged[place] as Account, filled[place] as Account, returned[place] as Account);
+  return tokens > capacity + 1e-9 ? `L1: ${tokens} tokens of "${versions[0]?.name}" beyond what came back, and at most ${capacity} may be` : undefined;
 }
 
 // L20: in each period, at most the capacity, once more for each reset, loss of data or credit within it, and once more for

@@ -1,12 +1,14 @@
 // A part of `npm run search`: the first states of each world, and those planted mistakes that a few states show.
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
+import { beyond } from "./accounts.js";
 import { explore, fingerprint, type World } from "./explore.js";
 import { MISTAKES } from "./mistakes.js";
 import { asTest } from "./pasted.js";
 import { realFunctions, type Real } from "./real.js";
-import type { StoreState } from "./state.js";
-import { WORLDS, type NamedWorld } from "./worlds.js";
+import type { Account, StoreState, StoreWorld } from "./state.js";
+import { storeWorld } from "./store-world.js";
+import { STORE_WORLDS, WORLDS, type NamedWorld } from "./worlds.js";
 
 const FEW = 500;
 const MORE = 3_000;
@@ -44,6 +46,21 @@ test("a history that breaks a law is printed as a test", async () => {
     "  expect(real.consumeRecords(records, policies[0]!, 1, 0).decision.allowed).toBe(true);",
     '  real.adjustRecords(records, policies[0]!, -1, 0, {"at":0,"heldAt":0,"since":1999});', '  real.adjustRecords(records, policies[0]!, -1, 0, {"at":0,"heldAt":0,"since":1999});', "});",
   ]);
+});
+
+test("L1 · the bound needs its last term: works that overlap grant more than one capacity and what refills, and what they give back is all of it", async () => {
+  const real = await realFunctions();
+  const [chain] = STORE_WORLDS.filter(({ name }) => name === "a chain of works") as [StoreWorld];
+  const few: StoreWorld = { ...chain, works: 6, instants: [0, 999, 1_998] };
+  const facts = { real, policies: few.policies(real).map((options) => real.definePolicy(options)), cost: 1, instants: few.instants };
+  const most = { net: 0, beyond: 0 };
+  const { fault, isExhausted } = explore(storeWorld(few, real), MORE, ({ ledger: { moments, charged, filled, returned } }) => {
+    const beyondOf = (...accounts: readonly Account[]): number => beyond(facts, 0, moments, moments.at(-1) as number, ...accounts);
+    const [net, given, back] = [charged[0], filled[0], returned[0]] as [Account, Account, Account];
+    most.net = Math.max(most.net, beyondOf(net, given));
+    most.beyond = Math.max(most.beyond, beyondOf(net, given, back));
+  });
+  expect([fault, isExhausted, most]).toEqual([null, true, { net: 3, beyond: 2 }]);
 });
 
 test("the page on the proof has a row for each world", () => {

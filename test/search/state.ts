@@ -50,8 +50,6 @@ export interface Claim {
   readonly places: readonly number[];
   /** Units that were spent when it had taken its own. */
   readonly spent: readonly number[];
-  /** Tokens that others gave back while it was at work. */
-  readonly others: readonly number[];
 }
 
 /** A call on its way to the store. */
@@ -93,12 +91,10 @@ interface Ledger {
   readonly moments: readonly number[];
   /** Tokens taken, minus what was given back of them, by the place of their {@link Claim}. */
   readonly charged: readonly Account[];
-  /** Tokens that debits took, and those that credits, resets and losses of data put in, by moment or period. */
-  readonly debited: readonly Account[];
+  /** Tokens that credits, resets and losses of data put in, by moment or period. */
   readonly filled: readonly Account[];
-  /** Of each limit: tokens that give-backs gave too much, by rounding and by overlapping, and that have not refilled. */
-  readonly rounded: readonly number[];
-  readonly twice: readonly number[];
+  /** Tokens that works gave back which were under way at a moment, since it began. */
+  readonly returned: readonly Account[];
   readonly held: readonly HeldToken[];
   readonly isCredited: boolean;
   readonly isDebited: boolean;

@@ -23,11 +23,10 @@ export function storeWorld(world: StoreWorld, real: Real, beginsAt = 0): World<S
   marks.learn(0);
   const can = (what: Happening): boolean => happens.includes(what);
   const none = first.limits.map(() => new Map<number, number>());
-  const zero = first.limits.map(() => 0);
   const accounts = new Accounts(facts);
   const start: StoreState = {
     time: 0, behindMs: 0, stepsBack: 0, records: new Map(), older: null, works: Array.from({ length: world.works }, () => NEW), net: [],
-    faults: 0, version: 0, calls: null, ledger: { moments: [instants[0] as number], charged: none, debited: none, filled: none, rounded: zero, twice: zero, held: [], isCredited: false, isDebited: false, forgotten: 0 },
+    faults: 0, version: 0, calls: null, ledger: { moments: [instants[0] as number], charged: none, filled: none, returned: none, held: [], isCredited: false, isDebited: false, forgotten: 0 },
   };
 
   const clock = ({ time, behindMs }: StoreState): number => (instants[time] as number) - behindMs;
@@ -201,7 +200,7 @@ export function storeWorld(world: StoreWorld, real: Real, beginsAt = 0): World<S
       return { what: "settle", work: -1, version: state.version, changes: each.length === 1 ? tokens : each, ...(tokens < 0 ? { origin: { since: now } } : {}) };
     };
     if (can("debits") && !state.ledger.isDebited) {
-      yield { event: "a debit of 1", state: accounts.debited(state, stored(state, change(1)), now) };
+      yield { event: "a debit of 1", state: accounts.debited(stored(state, change(1))) };
     }
     if (can("credits") && !state.ledger.isCredited) {
       const [credited, broken] = accounts.credited(state, stored(state, change(-1)), now);

@@ -33,6 +33,13 @@ export const STORE_WORLDS: readonly StoreWorld[] = [
     works: 4, instants: [0, 1, 500, 999, 1_000, 2_000], used: [0, 1],
     happens: ["calls sent again", "late calls"],
   },
+  // Each gives back all that it took, so what refills meanwhile is saved up.
+  {
+    name: "a chain of works",
+    policies: () => [{ name: "p", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }],
+    works: 8, instants: [0, 999, 1_998, 2_997, 3_996], used: [0],
+    happens: [],
+  },
   {
     name: "one rate, credits and debits",
     policies: () => [{ name: "p", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }],
