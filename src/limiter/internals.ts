@@ -23,7 +23,8 @@ export interface Internals {
   readonly sync: boolean;
   // Each verb checks its arguments and returns what is left to do.
   peek(key: unknown, asked: unknown): Act<Decision>;
-  settle(key: unknown, decision: Decision, actual: unknown, options: unknown): Act<boolean>;
+  /** `isRelease`: gives back the tokens in flight alone. The others stay open for one settlement. */
+  settle(key: unknown, decision: Decision, actual: unknown, options: unknown, isRelease?: boolean): Act<boolean>;
   debit(key: unknown, tokens: unknown, options: unknown): Act<void>;
   credit(key: unknown, tokens: unknown, options: unknown): Act<void>;
   block(key: unknown, forMs: unknown, options: unknown): Act<void>;

@@ -55,6 +55,17 @@ export function chargedBy(decision: Decision): object | null {
   return mark().read(Object(decision) as object);
 }
 
+/** In place of the store that charged a decision, after its tokens in flight came back: the others can be settled. */
+interface Released {
+  readonly withoutHeld: object;
+}
+
+/** Whether `store` charged the decision, and tokens of it are not settled yet. */
+export function isCharged(decision: Decision, store: object): boolean {
+  const by = chargedBy(decision) as Partial<Released> | null;
+  return by === store || by?.withoutHeld === store;
+}
+
 /**
  * Throws a TypeError unless `encoded` is the key of a decision that {@link chargedBy} knows. `key` is the one given.
  */

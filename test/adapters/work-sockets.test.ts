@@ -12,8 +12,7 @@ import { rateLimit as onExpress } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import type { Outcome } from "sluice/http";
 import { rateLimit as onNode } from "sluice/node";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { inFlightDating } from "../../src/limits/in-flight.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { soon } from "../helpers/soon.js";
 import { compressEnd } from "./rows/outer.js";
 
@@ -96,18 +95,22 @@ describe("on a connection", () => {
     expect(socket().listenerCount("close")).toBe(idle());
   });
 
-  // The handler waits for an event that never comes, such as "drain" after the last byte was sent.
+  // The handler waits for an event that never comes, such as "drain" after the last byte was sent. Time passes only when the test says so.
   test.each(["node", "fastify", "HTTP/2"])("L21 · %s: a handler that never ends after its answer gives its token back soon after its client has left", async (on) => {
-    const times = { staleAfterMs: 117 + on.length, retryAfterMs: 1_000, maxWorkMs: 3_600_000 }; // a time, and so a beat, of its own
-    const limiter = createLimiter({ policy: { name: "parallel", capacity: 1, returns: { ...times, dating: inFlightDating(times) } }, store: new MemoryStore() });
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const staleAfterMs = 12_170 + on.length; // a time, and so a beat, of its own
+    const limiter = createLimiter({ policy: { name: "parallel", capacity: 1, returns: whenDone({ staleAfterMs }) }, store: new MemoryStore() });
     const outcomes: Outcome[] = [];
     const options = { limiter, key: () => "ann", actualCost: (outcome: Outcome) => void outcomes.push(outcome) };
     const forever = new Promise<void>(() => {});
     let client: { destroy(): unknown };
+    let left: Promise<unknown>; // as the server sees it
     if (on === "HTTP/2") {
       const server = createServer2(onNode<Http2ServerRequest, Http2ServerResponse>(options)((_request, response) => (response.end("hello"), forever))).listen(0, "127.0.0.1");
       await once(server, "listening");
       onTestFinished(() => void server.close());
+      left = once(server, "session").then(([session]) => once(session as EventEmitter, "close"));
       const session = connect2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
       await once(session.request({ ":path": "/" }).resume(), "end");
       client = session;
@@ -120,13 +123,18 @@ describe("on a connection", () => {
         await app.ready();
         server = app.server;
       }
+      left = once(server, "connection").then(([socket]) => once(socket as EventEmitter, "close"));
       const socket = connect(await portOf(server), "127.0.0.1").on("error", () => {});
       socket.write(get("/"));
       await once(socket, "data");
       client = socket;
     }
-    client.destroy(); // test/limits/hold.test.ts: while it is there, the token is renewed
-    await soon(() => expect([limiter.peek("ann").remaining, outcomes]).toEqual([1, [SENT]]));
+    await vi.advanceTimersByTimeAsync(10 * staleAfterMs);
+    expect([limiter.peek("ann").remaining, outcomes]).toEqual([0, []]);
+    client.destroy();
+    await left;
+    await vi.advanceTimersByTimeAsync(4 * staleAfterMs);
+    expect([limiter.peek("ann").remaining, outcomes]).toEqual([1, [SENT]]);
   });
 
   test("L21 · a handler that takes the connection for itself holds its token until it closes", async () => {

@@ -563,8 +563,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L19", test: "settle-costs", in: "createSettle",
-    find: "correction(decision, charged, taken, used, guarded.now() - decision.at)",
-    replace: "costAt(correction(decision, charged, taken, used, guarded.now() - decision.at), 0)",
+    find: "correction(decision, policy, taken, used, guarded.now() - decision.at)",
+    replace: "costAt(correction(decision, policy, taken, used, guarded.now() - decision.at), 0)",
   },
   {
     item: "L10", test: FINES, in: "adjust",
@@ -783,8 +783,33 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter", in: "createSettle",
-    find: "policy.inFlight ? exceptInFlight(policy, given, 0) : given",
-    replace: "given",
+    find: "if (policy.inFlight) used = exceptInFlight(policy, given, by === store ? 0 : taken);",
+    replace: "",
+  },
+  {
+    item: "L21", test: "late-reports", in: "createSettle",
+    find: "by === store ? 0 : taken",
+    replace: "0",
+  },
+  {
+    item: "L1", test: "late-reports", in: "createSettle",
+    find: "isRelease ? { withoutHeld: store } : null",
+    replace: "null",
+  },
+  {
+    item: "L21", test: "late-reports", in: "createSettle",
+    find: "if (!isRelease) markCharged(decision, by);",
+    replace: "markCharged(decision, by);",
+  },
+  {
+    item: "L21", test: "late-reports", in: "createSettle",
+    find: "isRelease ? make : settle",
+    replace: "settle",
+  },
+  {
+    item: "L21", test: "late-reports", in: "settlementOf",
+    find: "{ policy }, isRelease",
+    replace: "{ policy }, isRelease === null",
   },
   {
     item: "L21", test: "limiter", in: "lastOrigin",
@@ -828,7 +853,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter", in: "createSettle",
-    find: "holdingOf(policy)?.later(settle, store);",
+    find: "holdingOf(policy)?.later(isRelease ? make : settle, store);",
     replace: "",
   },
   {

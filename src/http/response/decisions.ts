@@ -42,7 +42,8 @@ export function decisionsOf(request: object): readonly Decision[] {
 /**
  * Says what the work of a request really cost, where it is known. The charge is settled when the work has ended: on
  * Node when the response or its connection has closed, elsewhere when the body was read, cancelled or failed, or the
- * client left. The last report wins, also over `actualCost`. A report after the end is settled at once.
+ * client left. The last report wins, also over `actualCost`. A report after the end is settled at once, unless the end
+ * settled the charge: by a report or by `actualCost`. Tokens in flight come back at the end in any case.
  *
  * `cost` is 0, a number for a policy of one limit, or an object with the names of limits. A limit that is not named
  * stays as charged. `request` is the same object as for {@link decisionOf}; with several limits, the report is for the

@@ -208,7 +208,7 @@ export class Work {
       byOutcome = await this.#settlementBy(actualCost, outcome);
       await hold.handlerDone(outcome.aborted); // it may have begun since
     }
-    await quietly(this.#close() ?? byOutcome ?? this.#settlement({}));
+    await quietly(this.#close() ?? byOutcome ?? this.#settlement({}, true));
   }
 
   /** Returns the settlement of the last report. From now on, a report is a settlement of its own. */
@@ -226,9 +226,9 @@ export class Work {
     });
   }
 
-  #settlement(cost: unknown): Act<boolean> {
+  #settlement(cost: unknown, isRelease = false): Act<boolean> {
     const { limiter, key, policy, decision } = this.#charge;
-    return internalsOf(limiter).settle(key, decision, cost, policy === undefined ? undefined : { policy });
+    return internalsOf(limiter).settle(key, decision, cost, policy === undefined ? undefined : { policy }, isRelease);
   }
 }
 

@@ -26,7 +26,7 @@ export function combinedActs(
       const peeks = buckets.map((bucket) => () => peekAt(bucket));
       return () => startAll(peeks, (all) => self().decisionOf(decisionsOfParts(charges.length, buckets, all), charges));
     },
-    settle(keys, decision, actual, options) {
+    settle(keys, decision, actual, options, isRelease) {
       const charges = checked(keys, options);
       const actuals = self().spread("actual", present("actual", actual)).map(({ tokens }) => tokens);
       const by = chargedBy(decision) as CombinedCharge | null;
@@ -41,7 +41,7 @@ export function combinedActs(
         if (made.parts.some((part, i) => own[part]?.encoded !== made.own[i]?.encoded)) throw otherKey(keys);
       }
       if (limiterChecks) limiterChecks.checkNumbers("actual", members, by.charges, actuals);
-      const settlements = by.charges.map((made, i) => settlementOf(made, by.decisions[i] as Decision, actuals));
+      const settlements = by.charges.map((made, i) => settlementOf(made, by.decisions[i] as Decision, actuals, isRelease));
       // Each part remembers by itself that it was settled. A part whose store was not asked can be settled again.
       return () => startAll(settlements, (done) => done.some(Boolean));
     },
@@ -91,7 +91,7 @@ function present(title: string, tokens: unknown): unknown {
 
 /** Settles one bucket. Its parts share it, so their actual costs are added up. */
 function settlementOf(
-  { limiter, key, policy, parts, own }: BucketCharge, decision: Decision, actuals: readonly unknown[],
+  { limiter, key, policy, parts, own }: BucketCharge, decision: Decision, actuals: readonly unknown[], isRelease?: boolean,
 ): Act<boolean> {
   const used = own.map(({ cost }, i) => {
     const actual = actuals[parts[i] as number];
@@ -100,5 +100,5 @@ function settlementOf(
   const sum = policy.limits.map(({ name }, i) => [
     name, used.reduce<number>((total, each) => Math.min(Number.MAX_SAFE_INTEGER, total + costAt(each, i)), 0),
   ]);
-  return plainInternalsOf(limiter).settle(key, decision, Object.fromEntries(sum), { policy });
+  return plainInternalsOf(limiter).settle(key, decision, Object.fromEntries(sum), { policy }, isRelease);
 }

@@ -23,9 +23,9 @@ export interface RunOptions<K, T> extends ConsumeOptions<K> {
  * Does `work` if the limiter allows it, and settles its cost afterwards. Resolves to what the work returns.
  *
  * Rejects with a {@link RefusedError} when the limiter refuses. Rejects with the error of the work when it throws; its
- * tokens then stay charged, but for those in flight. A settlement that fails leaves the charge and does not change the
- * result. Tokens in flight are renewed while the work lasts. Over a limiter that waits, the work begins when its tokens
- * are there.
+ * tokens then stay charged, but for those in flight, and its caller may settle them. A settlement that fails leaves the
+ * charge and does not change the result. Tokens in flight are renewed while the work lasts. Over a limiter that waits,
+ * the work begins when its tokens are there.
  * @example
  * const budget = createLimiter({ policy: { name: "tokens", capacity: 30_000, refill: perMinute(30_000) } });
  * const text = await run(budget, ["user", 42], () => "an answer of 1,417 tokens", {
@@ -50,15 +50,15 @@ export async function run<K, D extends Decision, T>(
   const decision = granted(await limiter.consume(key, consumed as ConsumeOptions<K>));
   const holds = keepInFlight(limiter, key, decision, own.policy);
   const { policy } = own;
-  const settlement = (actual: unknown): Act<boolean> =>
-    internalsOf(limiter).settle(key, decision, actual, policy === undefined ? undefined : { policy });
+  const settlement = (actual: unknown, isRelease = false): Act<boolean> =>
+    internalsOf(limiter).settle(key, decision, actual, policy === undefined ? undefined : { policy }, isRelease);
   try {
     const result = await work(decision);
     if (actualCost !== undefined) await settleWith(async () => actualCost(result), settlement);
     return result;
   } finally {
     // Work that is done or has failed holds nothing. After a settlement this does nothing.
-    if (holds) await quietly(settlement({}));
+    if (holds) await quietly(settlement({}, true));
   }
 }
 

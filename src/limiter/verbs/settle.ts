@@ -6,10 +6,10 @@ import type { Decision } from "../../core/decision.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
 import { isUnlimited } from "../unlimited.js";
-import { chargedBy, checkChargedKey, markCharged, tierOf } from "../../port/charged.js";
+import { chargedBy, checkChargedKey, isCharged, markCharged, tierOf } from "../../port/charged.js";
 import { holdingOf } from "../../port/dated.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
-import type { Act, PlainInternals } from "../internals.js";
+import type { Act, Internals, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
 import { correction, refundableUntil } from "./refundable.js";
 import { tellReturned } from "./returned.js";
@@ -20,14 +20,16 @@ const settleNothing: Act<boolean> = () => false;
  * Makes the verb `settle` of a limiter. It checks its arguments, and returns what is left to do. `tell` is called when
  * the tokens of a bucket may have come back.
  */
-export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "guarded">, tell = tellReturned) {
+export function createSettle(
+  base: Pick<PlainInternals, "store" | "policy" | "guarded">, tell = tellReturned,
+): Internals["settle"] {
   const { store, guarded } = base;
-  return (key: unknown, decision: Decision, actual: unknown, options: unknown): Act<boolean> => {
+  return (key, decision, actual, options, isRelease) => {
     const named = chosenPolicy(options, base);
     const encoded = encodeKey(key as Key);
     // The one that was charged, whichever the caller names: its tier may have changed since.
     const charged = tierOf(decision) ?? (decision.policy === base.policy.name ? base.policy : named);
-    const isOurs = decision.allowed && decision.policy === (charged as Policy).name && chargedBy(decision) === store;
+    const isOurs = decision.allowed && decision.policy === (charged as Policy).name && isCharged(decision, store);
     const chosen = isOurs ? charged : named;
     if (isUnlimited(chosen)) return settleNothing;
     const policy: Policy = chosen;
@@ -35,27 +37,34 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
     if (isOurs) checkChargedKey(decision, encoded, key);
     const taken = isOurs ? costsOf(decision, policy) : policy.ownCosts;
     const given = tokensOf(policy, actual, "actual", taken);
-    // Work that is done holds nothing, whatever it cost.
-    const used = policy.inFlight ? exceptInFlight(policy, given, 0) : given;
+    let by: object | null = null;
+    let used = given;
     return isOurs ? settle : settleNothing;
 
     function settle(isInBackground = false): boolean | Promise<boolean> {
       // Checked again, because another call may have settled it since.
-      if (chargedBy(decision) !== store) return false;
+      if (!isCharged(decision, store)) return false;
+      by = chargedBy(decision);
+      // Work that is done holds nothing, whatever it cost. Tokens in flight that were given back stay as they are.
+      if (policy.inFlight) used = exceptInFlight(policy, given, by === store ? 0 : taken);
       // Marked first, because a failure below must not allow a second settlement.
-      markCharged(decision, null);
+      markCharged(decision, isRelease ? { withoutHeld: store } : null);
       if (limiterChecks) limiterChecks.markHandled(decision);
-      return thenOne(takenFrom(decision, policy), (from) =>
-        decision.degraded ? told(settleLocally(from)) : settleInStore(policy, from, isInBackground));
+      return make(isInBackground);
     }
 
-    function settleInStore(charged: Policy, from: Origin, isInBackground: boolean): boolean | Promise<boolean> {
-      const changes = correction(decision, charged, taken, used, guarded.now() - decision.at);
+    function make(isInBackground: boolean): boolean | Promise<boolean> {
+      return thenOne(takenFrom(decision, policy), (from) =>
+        decision.degraded ? told(settleLocally(from)) : settleInStore(from, isInBackground));
+    }
+
+    function settleInStore(from: Origin, isInBackground: boolean): boolean | Promise<boolean> {
+      const changes = correction(decision, policy, taken, used, guarded.now() - decision.at);
       // A change of 0 needs no call, and so says nothing about the store.
       if (changes === 0) return true;
       const call = isInBackground ? guarded.inBackground : guarded.call;
-      const origin = { at: from.at, heldAt: from.heldAt, since: refundableUntil(decision, charged, changes) };
-      const made = call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, origin), notAsked);
+      const origin = { at: from.at, heldAt: from.heldAt, since: refundableUntil(decision, policy, changes) };
+      const made = call([bucketId(policy, encoded)], () => adjust.call(store, policy, encoded, changes, origin), notAsked);
       return told(thenOne(made, (done) => (settleLocally(from), done)));
     }
 
@@ -79,9 +88,10 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
 
     // After any other failure the store may have made the change, so only this one may be repeated.
     function notAsked(): void {
-      markCharged(decision, store);
+      // What a release gives back stays its own: a settlement that is made before leaves it alone.
+      if (!isRelease) markCharged(decision, by);
       // Tokens in flight would come back late, so this settlement is made again when the store is available.
-      holdingOf(policy)?.later(settle, store);
+      holdingOf(policy)?.later(isRelease ? make : settle, store);
     }
   };
 }

@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Limiter } from "sluice";
 import { createGate, fieldRecord, type Outcome, type Pass, type Refuse, type RequestReader, type Verdict } from "sluice/http";
@@ -148,6 +149,8 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       }),
       "`reportCost` in the handler settles",
     ],
+    ["settles the estimate when the response closes", changed({ pass: reportsAt((response) => response) }), "L21 · beside a limit in flight, `reportCost` after the response"],
+    ["settles the estimate when the client leaves", changed({ pass: reportsAt(({ req }) => req.socket) }), "L21 · beside a limit in flight, `reportCost` after the client"],
     [
       "gives the gate a copy of the request",
       (options) => {
@@ -298,6 +301,14 @@ function changed({ before, wait, verdict: change = (verdict) => verdict, pass = 
 function endsOnItsClose(response: ServerResponse, verdict: Pass): void {
   applyToNode(response, withoutWork(verdict));
   response.once("close", () => void verdict.work.end({ status: response.statusCode, aborted: false }));
+}
+
+/** Reports the estimate when the response or the connection closes, before the work ends. */
+function reportsAt(closing: (response: ServerResponse) => EventEmitter): (response: ServerResponse, verdict: Pass) => void {
+  return (response, verdict) => {
+    closing(response).once("close", () => verdict.work.report({}));
+    applyToNode(response, verdict);
+  };
 }
 
 /** Ends the work when the handler has ended its response. */

@@ -1,15 +1,22 @@
 import type { ReportedCost } from "../../../http/index.js";
+import { whenDone } from "../../../limits/in-flight.js";
 import { createLimiter } from "../../../limiter/create-limiter.js";
+import { combine } from "../../../limiter/several/combine.js";
 import { createWaiter } from "../../../limiter/waiting/create-waiter.js";
 import { MemoryStore } from "../../../stores/memory/memory.js";
 import { assert, assertEqual } from "../../assert.js";
 import { ManualClock } from "../../manual-clock.js";
 import { checkFields } from "../response-checks.js";
-import type { AdapterCase, StartServer } from "../server.js";
+import { userKey, type AdapterCase, type CaseOptions, type StartServer } from "../server.js";
 import { formatRequest } from "../wire.js";
 import { costOfCase, FIELDS_OF_10, POLICY_OF_10 } from "./costs.js";
+import { letNotice } from "./in-flight.js";
 
 const WORK_CAUSE = "The adapter ends the work of the verdict never, or gives `key` another object than the handler.";
+
+const LATE_CAUSE =
+  "The adapter settles the charge when the work ends. Call `work.end` then, and nothing else: the handler may report its " +
+  "cost later.";
 
 type ReportToSuite = (cost: ReportedCost) => void;
 
@@ -45,6 +52,33 @@ export const reportCases: readonly AdapterCase[] = [
       await checkLeft(server, 5);
       late(1);
       await checkLeft(server, 5);
+    },
+  },
+  {
+    name: "L21 · beside a limit in flight, `reportCost` after the response settles the charge, once",
+    cause: LATE_CAUSE,
+    needs: "outcomes",
+    async run(start) {
+      for (const limiter of ["plain", "waiting", "combined"] as const) {
+        const { server, checkLate } = await startInFlight(start, limiter);
+        await server.get("/report");
+        await checkLate();
+      }
+    },
+  },
+  {
+    name: "L21 · beside a limit in flight, `reportCost` after the client has left settles the charge, once",
+    cause: LATE_CAUSE,
+    needs: "pipelining",
+    async run(start) {
+      const { server, checkLate } = await startInFlight(start, "plain");
+      const connection = await server.connect();
+      const ofUser = (path: string, user: string): string => formatRequest(path, { headers: { "X-User": user } });
+      connection.write(ofUser("/slow", "bob") + ofUser("/report", "ann"));
+      await server.eventually(() => server.entered.includes("/report"), "the second request to reach its handler");
+      await letNotice(server);
+      connection.drop();
+      await checkLate();
     },
   },
   {
@@ -115,6 +149,40 @@ export const reportCases: readonly AdapterCase[] = [
     },
   },
 ];
+
+const BESIDE_IN_FLIGHT = {
+  name: "suite",
+  limits: [
+    { name: "tokens", capacity: 10, refill: { tokens: 1, everyMs: 1_000 }, cost: 4 },
+    { name: "parallel", capacity: 3, returns: whenDone() },
+  ],
+};
+
+/** Starts a server whose requests take 4 tokens of 10, and 1 of 3 in flight. */
+async function startInFlight(start: StartServer, kind: "plain" | "waiting" | "combined") {
+  const limiter = createLimiter({ policy: BESIDE_IN_FLIGHT, store: new MemoryStore({ clock: () => 1_000_000 }) });
+  const limiters: Readonly<Record<typeof kind, CaseOptions>> = {
+    plain: { limiter },
+    waiting: { limiter: createWaiter(limiter) },
+    combined: { limiter: combine({ user: limiter }), key: (request) => ({ user: userKey(request) }) },
+  };
+  let late: ReportToSuite = () => assert(false, "Expected a call of `setup.reports`, got none");
+  const server = await start({ ...limiters[kind], reports: (report) => (late = report) });
+  const left = (): readonly number[] | undefined => limiter.peek(["user", "ann"], 0).limits?.map(({ remaining }) => remaining);
+  const report = (tokens: number): void => late(kind === "combined" ? { user: { tokens } } : { tokens });
+
+  /** Waits for the end of the first request, then reports its cost twice. */
+  async function checkLate(): Promise<void> {
+    await server.eventually(() => left()?.[1] === 3, "the token in flight to come back");
+    assertEqual(left(), [6, 3], "the tokens that are left before the report");
+    report(9);
+    await server.eventually(() => left()?.[0] === 1, "the report to be settled");
+    report(0);
+    await letNotice(server);
+    assertEqual(left(), [1, 3], "the tokens that are left after a second report");
+  }
+  return { server, checkLate };
+}
 
 // The charge may be settled after the response, so the request, which costs nothing, is repeated.
 async function checkLeft(server: Awaited<ReturnType<StartServer>>, remaining: number): Promise<void> {
