@@ -37,7 +37,9 @@ export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
 export { unlimited, type Unlimited } from "./limiter/unlimited.js";
 export { createLimiter } from "./limiter/create-limiter.js";
-export { type DecisionEvent, type LimiterEvent, type Observer, type StoreEvent } from "./limiter/observer.js";
+export {
+  type DecisionEvent, type LimiterEvent, type Observer, type SettlementEvent, type StoreEvent,
+} from "./limiter/observer.js";
 export { granted, RefusedError } from "./limiter/verbs/granted.js";
 export {
   type ConsumeOptions, type CostOf, type Limiter, type PlainLimiter, type PolicyChoice, type PolicyOf,

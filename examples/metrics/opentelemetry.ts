@@ -25,6 +25,10 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
     description: "Allowed requests of callers who had spent nothing: new ones, and those who come back after a rest.",
     unit: "{decision}",
   });
+  const unsettled = meter.createCounter("sluice.settlements.failed", {
+    description: "Settlements and refunds that failed, so that a caller may miss tokens.",
+    unit: "{settlement}",
+  });
   const unavailable = meter.createUpDownCounter("sluice.store.unavailable", {
     description: "Stores that are unavailable.",
     unit: "{store}",
@@ -33,6 +37,7 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
   return (event) => {
     if (event.type === "store") return unavailable.add(event.state === "unavailable" ? 1 : -1);
     const policy = { "sluice.policy": event.policy };
+    if (event.type === "settlement") return unsettled.add(1, policy);
     const { outcome, reason, degraded, cost, remaining, capacity, durationMs } = event;
     const attributes: Attributes = { ...policy, "sluice.outcome": outcome, "sluice.degraded": degraded };
     if (reason !== null) attributes["sluice.reason"] = reason;

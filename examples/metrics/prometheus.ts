@@ -31,6 +31,12 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
     labelNames: ["policy"],
     registers,
   });
+  const unsettled = new Counter({
+    name: "sluice_settlements_failed_total",
+    help: "Settlements and refunds that failed, so that a caller may miss tokens.",
+    labelNames: ["policy"],
+    registers,
+  });
   const unavailable = new Gauge({
     name: "sluice_store_unavailable",
     help: "Stores that are unavailable.",
@@ -38,6 +44,7 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
   });
 
   return (event) => {
+    if (event.type === "settlement") return unsettled.inc({ policy: event.policy });
     if (event.type === "store") return event.state === "unavailable" ? unavailable.inc() : unavailable.dec();
     const { policy, outcome, reason, cost, remaining, capacity, durationMs } = event;
     const degraded = String(event.degraded);

@@ -11,6 +11,7 @@ import { createGateWatch } from "./requests/gate-watch.js";
 import { checkKeyText } from "./requests/key-text.js";
 import { markHandled, watchHeld } from "./requests/unsettled.js";
 import { checkGuardSetup, checkNoTimeout, checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
+import { hintEviction } from "./stores/redis-eviction.js";
 import { createStoreHints, hintOneSlot } from "./stores/store-hints.js";
 
 export { checkDecision as checkAnswer } from "../port/store.js";
@@ -33,7 +34,7 @@ export const limiterChecks: typeof ofLimiter | false = ofLimiter;
 const ofGate = { checkCall, checkDefaults, checkGateSetup, checkOverlay, createGateWatch, cureForCall, cureForStyle };
 export const gateChecks: typeof ofGate | false = ofGate;
 
-const ofStore = { checkPostgresSetup, checkRedisSetup, hintOneSlot, hintUnlogged };
+const ofStore = { checkPostgresSetup, checkRedisSetup, hintEviction, hintOneSlot, hintUnlogged };
 export const storeChecks: typeof ofStore | false = ofStore;
 
 const ofGuard = { checkGuardSetup, checkNoTimeout, createStoreHints };

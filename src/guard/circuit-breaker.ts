@@ -135,7 +135,7 @@ export class CircuitBreaker {
   /** The store failed with `error`, or did not answer in time. */
   failed(error: unknown, call: BreakerCall): void {
     const { code } = Object(error) as { readonly code?: unknown };
-    if (ABOUT_ONE_RECORD.includes(code)) return this.succeeded(call);
+    if (ANSWERED.includes(code)) return this.succeeded(call);
     if (code !== ASKED_IN_VAIN) this.#run({ type: "failed", buckets: call.bucketIds(), isProbe: call.isProbe, error });
   }
 
@@ -236,7 +236,10 @@ function changeAll(state: BreakerState, names: readonly string[], change: Partia
   return changed;
 }
 
-// The store works: it found another program's value under this key, or too many writers at it.
-const ABOUT_ONE_RECORD: readonly unknown[] = ["ERR_STORE_FOREIGN_VALUE", "ERR_STORE_CONTENTION"];
+// The server works: it found another program's value under this key, or too many writers at it. Or it refused a call
+// that is too old, or keeps it for the end of a transaction of other code.
+const ANSWERED: readonly unknown[] = [
+  "ERR_STORE_FOREIGN_VALUE", "ERR_STORE_CONTENTION", "ERR_STORE_TOO_LATE", "ERR_STORE_QUEUED",
+];
 // The store cannot do what the caller asked, and may not have called its server. So this is no failure of the server.
 const ASKED_IN_VAIN = "ERR_STORE_APART";

@@ -97,7 +97,6 @@ class StoreGuard implements Guard {
       localChargeOf: (decision) => fallback.chargeOf(decision),
       learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
       now: () => serverClock.now(),
-      pastNow: () => serverClock.pastNow(),
     };
   }
 

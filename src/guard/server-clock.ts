@@ -5,9 +5,8 @@ import type { Decision } from "../core/decision.js";
 export class ServerClock {
   readonly #clock: Clock | "server";
   #aheadMs = Number.NaN;
-  #behindMs = Number.NaN;
-  #readAt = -Infinity;
-  #seenAt = -Infinity;
+  /** The instant of the last decision; NaN before the first. */
+  seenAt = Number.NaN;
 
   constructor(clock: Clock | "server") {
     this.#clock = clock;
@@ -19,16 +18,7 @@ export class ServerClock {
    */
   learn(decision: Decision, sentAt: number): void {
     this.#aheadMs = decision.at - sentAt;
-    this.#seenAt = decision.at;
-    // Reading a clock for each decision would cost more than it tells.
-    if (sentAt - this.#readAt < 1_000) return;
-    this.#readAt = monotonicClock();
-    this.#behindMs = decision.at - this.#readAt;
-  }
-
-  /** The present instant, or a little earlier; NaN while the server's time is unknown. */
-  pastNow(): number {
-    return this.#clock === "server" ? Math.max(monotonicClock() + this.#behindMs, this.#seenAt) : readClock(this.#clock);
+    this.seenAt = decision.at;
   }
 
   /** The present instant, or a little later; NaN while the server's time is unknown. */

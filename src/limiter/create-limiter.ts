@@ -79,7 +79,7 @@ export function createGateLimiter<S extends Store>(options: LimiterOptions<S>): 
     consume: store.sync ? consume : (key: Key, asked?: ConsumeArgument) => throwOrReject(store, () => consume(key, asked)),
   } as GateLimiter & { parts: readonly GateLimiter[] };
   limiter.parts = Object.freeze([limiter]);
-  attachInternals(limiter, { ...base, settle: createSettle(base) });
+  attachInternals(limiter, { ...base, settle: createSettle(base, () => limiter) });
   return limiter;
 }
 
@@ -180,7 +180,6 @@ function unguarded(store: SyncStore): GuardedStore {
     granted: none,
     learnTime: none,
     now: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
-    pastNow: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
   };
 }
 

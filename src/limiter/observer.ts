@@ -7,7 +7,7 @@ import type { Store, StoreObserver } from "../port/store.js";
 import type { PlainLimiter } from "./limiter.js";
 
 /** An event that an {@link Observer} made by {@link createObserver} reports. */
-export type LimiterEvent = DecisionEvent | StoreEvent;
+export type LimiterEvent = DecisionEvent | StoreEvent | SettlementEvent;
 
 /** A decision of `consume`. It has no key, so its strings and numbers are safe as labels of metrics. */
 export interface DecisionEvent {
@@ -43,6 +43,21 @@ export interface StoreEvent {
 }
 
 /**
+ * A settlement or refund failed, or may have been lost. The limiter does not make it again. It has no key.
+ */
+export interface SettlementEvent {
+  readonly type: "settlement";
+  /** The policy's name. */
+  readonly policy: string;
+  /** For each limit by its name, the tokens that it was to take, or below 0 to give back. */
+  readonly changes: Readonly<Record<string, number>>;
+  /** Why it failed. After any error but `"ERR_STORE_OPEN"` the store may have made it. */
+  readonly error: unknown;
+  /** The limiter that was settled. Compare it with your limiter: `event.limiter === limiter`. */
+  readonly limiter: Pick<PlainLimiter, "policy" | "store">;
+}
+
+/**
  * Receives the decisions and outages of limiters. Make one with {@link createObserver}. It can serve any number of
  * limiters.
  */
@@ -53,23 +68,28 @@ export interface Observer extends StoreObserver {
   listens(): boolean;
   /** Reports a decision of `limiter` on `key`. `durationMs` is set over an asynchronous store. Must not throw. */
   decided(limiter: Pick<PlainLimiter, "policy" | "store">, decision: Decision, key: Key, durationMs?: number): void;
+  /** Reports a settlement of `limiter` on `key` that failed with `error`. Must not throw. */
+  settlementFailed?(
+    limiter: Pick<PlainLimiter, "policy" | "store">, changes: SettlementEvent["changes"], error: unknown, key: Key,
+  ): void;
 }
 
 /**
- * Makes an observer for the option `observe`. It reports decisions and outages to `listener`, and on the channels
- * `sluice:decision` and `sluice:store` of `node:diagnostics_channel`. Without a listener it uses the channels only.
+ * Makes an observer for the option `observe`. It reports decisions, outages and settlements that failed to `listener`,
+ * and on the channels `sluice:decision`, `sluice:store` and `sluice:settlement` of `node:diagnostics_channel`. Without
+ * a listener it uses the channels only.
  *
- * An event never contains a key, and channels publish events alone. The listener gets the key of a decision as an
- * argument of its own; null for a caller that is not identified, and for an outage. Decisions do not wait for the
- * listener. When the listener throws or rejects, the error is dropped with one warning, `SLUICE_FUNCTION_FAILED`.
- * Throws a TypeError for a listener that is not a function.
+ * An event never contains a key, and channels publish events alone. The listener gets the key of a decision or a
+ * settlement as an argument of its own; null for a caller that is not identified, and for an outage. Decisions do not
+ * wait for the listener. When the listener throws or rejects, the error is dropped with one warning,
+ * `SLUICE_FUNCTION_FAILED`. Throws a TypeError for a listener that is not a function.
  * @example
  * const observe = createObserver((event) => event.type === "store" && console.log(event.state, event.error));
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, observe });
  */
 export function createObserver(listener?: (event: LimiterEvent, key: Key | null) => void): Observer {
   if (listener !== undefined && typeof listener !== "function") throw new TypeError(expected("listener", "a function", listener));
-  const channels = { decision: channelOf("decision"), store: channelOf("store") };
+  const channels = { decision: channelOf("decision"), store: channelOf("store"), settlement: channelOf("settlement") };
   const listens = (type: LimiterEvent["type"]): boolean => listener !== undefined || channels[type]?.hasSubscribers === true;
 
   return {
@@ -81,6 +101,9 @@ export function createObserver(listener?: (event: LimiterEvent, key: Key | null)
       const outcome = refusal === undefined ? "allowed" : decision.allowed ? "shadow_refused" : refusal.reason;
       const event = { type: "decision", policy, outcome, reason, degraded, cost, remaining, capacity, limiter } as const;
       emit(durationMs === undefined ? event : { ...event, durationMs }, shownKey(key) as Key | null);
+    },
+    settlementFailed(limiter, changes, error, key) {
+      emit({ type: "settlement", policy: limiter.policy.name, changes, error, limiter }, shownKey(key) as Key | null);
     },
     storeChanged(store, state, error) {
       if (!listens("store")) return false;

@@ -55,6 +55,6 @@ export function peekAt({ limiter, policy, encoded, cost, shadow }: LimiterCharge
 
 /** Returns the tokens of one charge. Does not wake callers that wait for them. */
 export function giveBack({ limiter, key, policy }: LimiterCharge, decision: Decision): void | Promise<void> {
-  const settle = createSettle(plainInternalsOf(limiter), () => undefined);
+  const settle = createSettle(plainInternalsOf(limiter), () => limiter, () => undefined);
   return thenOne(settle(key, decision, 0, { policy })(), () => undefined);
 }

@@ -9,9 +9,10 @@ const MOST_KEPT = 10_000;
 const TRY_MS = 1_000;
 
 type Settlement = (isInBackground: true) => unknown;
+type Dropped = (error: Error) => void;
 
-/** The settlements that wait for one store, in the order in which they came. */
-class SettlementLine extends Set<Settlement> {
+/** The settlements that wait for one store, in the order in which they came, and what to call when one is dropped. */
+class SettlementLine extends Map<Settlement, Dropped> {
   isBusy = false;
 }
 
@@ -23,13 +24,18 @@ let timer: unknown = null;
  * its own. Once a second the first in the line is tried, and the others follow unless the circuit breaker refuses 16 in
  * a row. Beyond 10,000 of a store the oldest is dropped: its tokens come back at their date.
  */
-export function settleLater(settle: Settlement, store: object): void {
+export function settleLater(settle: Settlement, store: object, dropped: Dropped = () => undefined): boolean {
   // Where requests share no timers (law L15), the tokens come back at their date.
-  if (!sharesWork()) return;
+  if (!sharesWork()) return false;
   const line = settlementLines.get(store) ?? new SettlementLine();
-  settlementLines.set(store, line.add(settle));
-  if (line.size > MOST_KEPT) line.delete(line.values().next().value as Settlement);
+  settlementLines.set(store, line.set(settle, dropped));
+  if (line.size > MOST_KEPT) {
+    const [oldest, tell] = line.entries().next().value as [Settlement, Dropped];
+    line.delete(oldest);
+    tell(new Error(`Expected the store to be back before ${MOST_KEPT} settlements waited for it. The oldest is dropped`));
+  }
   timer ??= startBeat(settleWaiting, TRY_MS);
+  return true;
 }
 
 function settleWaiting(): void {
@@ -47,7 +53,7 @@ function stopWithout(store: object, line: SettlementLine): void {
 
 async function settleLine(line: SettlementLine): Promise<void> {
   line.isBusy = true;
-  const all = [...line];
+  const all = [...line.keys()];
   let refused = 0;
   for (let tried = 0, count = 1; tried < all.length && refused < MOST_REFUSED; tried += count) {
     count = settlementsAtOnce(tried, refused);

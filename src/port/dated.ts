@@ -42,8 +42,11 @@ export interface WorkHolding {
   newHold(): Hold;
   /** Ends the renewal of a decision's tokens. Returns when they were taken; undefined if nothing renewed them. */
   stop(decision: Decision): Origin | Promise<Origin> | undefined;
-  /** Calls `settle` in the background once `store` is available. Until then `settle` calls `later` again. */
-  later(settle: (isInBackground: true) => unknown, store: object): void;
+  /**
+   * Calls `settle` in the background once `store` is available. Until then `settle` calls `later` again. Returns
+   * whether it will. If it has to give up later, it calls `dropped`.
+   */
+  later(settle: (isInBackground: true) => unknown, store: object, dropped: (error: Error) => void): boolean;
   /** Gives back the tokens in flight of a decision that came too late for its caller. */
   giveBackLate(work: Omit<HeldWork, "guarded">): void;
 }

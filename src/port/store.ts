@@ -191,8 +191,6 @@ export interface GuardedStore {
   learnTime(decision: Decision, sentAt: number): void;
   /** The present instant of the store's clock, or a little later; NaN while a server's time is unknown. */
   now(): number;
-  /** The present instant of the store's clock, or a little earlier; NaN while a server's time is unknown. */
-  pastNow(): number;
 }
 
 /** Tokens that were taken in this process. */

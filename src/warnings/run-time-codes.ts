@@ -65,6 +65,17 @@ export const RUN_TIME_CODES = [
    */
   "SLUICE_RENEWALS_MISSED",
   /**
+   * A caller has fewer tokens than it should, or more.
+   *
+   * **When:** the store failed while a decision was settled or refunded, or it got the call more than a minute late.
+   * The message has the tokens and the error. The settlement may have been made all the same, so the limiter does not
+   * make it again. It also comes from a gate and from `run`, where no code of yours sees the failure.
+   *
+   * **What to do:** repair what the error names. Look at the caller with `peek`, and give back with `credit` what is
+   * missing. To be told of each such settlement with its key, pass an [observer](metrics.md#events).
+   */
+  "SLUICE_SETTLEMENT_FAILED",
+  /**
    * `onStoreError` decides, and your code does not know.
    *
    * **When:** the message says which: the store "has not answered yet" and the first call failed; a call "failed" and a

@@ -127,6 +127,17 @@ export const SETUP_CODES = [
    */
   "SLUICE_REDIS_CONNECT",
   /**
+   * A give-back acts twice, or a caller starts with a full bucket.
+   *
+   * **When:** decisions are settled, and the Redis server removes keys when its memory is full: its `maxmemory` is set,
+   * and `maxmemory-policy` is not `noeviction`. The mark that lets a settlement act once may go first. The store asks
+   * with `INFO`, once, if its user may.
+   *
+   * **What to do:** give the server enough memory, and set `maxmemory-policy noeviction` ([what each policy
+   * removes](../stores/redis.md#what-the-server-needs)). **False alarm:** the memory never fills up.
+   */
+  "SLUICE_REDIS_EVICTS",
+  /**
    * Exact decisions, but more calls for many callers.
    *
    * **When:** a Redis Cluster refused the script that decides for several slots in one call. The server is older than
@@ -172,6 +183,7 @@ export const SETUP_CODES = [
    * | `unknown command 'EVALSHA'` | allow scripts on the server and in a proxy before it |
    * | `Unknown Redis command called from` a script | use Redis 6.2 or newer, or Valkey |
    * | `OOM`, `DENIED` | raise `maxmemory` or let keys expire; end protected mode |
+   * | `QUEUED`, subscriber mode | a [connection of its own](../stores/redis.md#a-connection-of-its-own) |
    * | SQLSTATE 3D000 or 3F000 | create the database or the schema, or correct its name |
    * | `unsupported startup parameter` | [set it](../stores/postgres.md#prepared-statements-and-poolers) in the database |
    * | a client of `pg` that is not connected | write `await client.connect()`, or pass a pool |

@@ -29,7 +29,7 @@ function verdicts(): string[] {
 
 async function behavior(): Promise<unknown> {
   const events: string[] = [];
-  const observe = createObserver((event: LimiterEvent) => void events.push(event.type === "decision" ? `${event.outcome} ${event.cost}` : event.state));
+  const observe = createObserver((event: LimiterEvent) => void events.push(event.type === "decision" ? `${event.outcome} ${event.cost}` : event.type));
   const limiter = createLimiter({ policy: { capacity: 5, refill }, store: new MemoryStore({ clock }), observe });
   const decisions = [...Array.from({ length: 6 }, () => limiter.consume("ann")), limiter.consume("bob", {}), limiter.peek("bob")];
   limiter.reset("bob", {});

@@ -35,6 +35,8 @@ const setups: ReadonlyArray<readonly [words: string | Error, cure: RegExp]> = [
   ["ERR Error running script: Write commands not allowed after non deterministic commands", /Redis 6\.2 or newer/],
   ["DENIED Redis is running in protected mode because protected mode is enabled", /protected mode/],
   ["OOM command not allowed when used memory > 'maxmemory'.", /Raise `maxmemory`/],
+  ["Connection in subscriber mode, only subscriber commands may be used", /a client of its own/],
+  ["ERR Can't execute 'evalsha': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context", /a client of its own/],
   [withCode("28P01"), /Correct both/],
   [withCode("28000"), /Correct both/],
   [withCode("3D000"), /Correct `database`/],

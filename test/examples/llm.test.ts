@@ -312,6 +312,7 @@ describe("an answer that does not end as it should", () => {
   });
 
   test("when the settlement fails is complete for its client, and the estimate stays taken", async () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const adjust = vi.spyOn(store, "adjust").mockImplementation(() => {
       throw new Error("Redis is unavailable");
     });

@@ -8,21 +8,24 @@ import { buildServer } from "../../examples/metrics/main.js";
 import { measureWith } from "../../examples/metrics/opentelemetry.js";
 import { measureIn } from "../../examples/metrics/prometheus.js";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const KEY = "ann@example.org";
 
-/** Two decisions by a store, then one without it; with `shadow: true` one refusal that was none; and one by a store in memory. */
+/** Two decisions by a store, then one without it and a refund that fails; with `shadow: true` one refusal that was none; and one by a store in memory. */
 async function live(observe: (event: LimiterEvent) => void): Promise<void> {
   const policy = { name: "api", capacity: 5, refill: perSecond(1) };
   const clock = (): number => 0;
   const store = new UnsteadyStore(clock, { breaker: { failures: 1 } });
   const limiter = createLimiter({ policy, store, observe: createObserver(observe) });
-  await limiter.consume(KEY, 5);
+  expectWarnings("SLUICE_SETTLEMENT_FAILED");
+  const decision = await limiter.consume(KEY, 5);
   await limiter.consume(KEY);
   store.health = "down";
   await limiter.consume(KEY);
   // One key that fails is no outage yet.
   await limiter.peek("bob").catch(() => undefined);
+  await limiter.refund(KEY, decision).catch(() => undefined);
   createLimiter({ policy: { ...policy, name: "trial" }, store: new MemoryStore({ clock }), shadow: true, observe: createObserver(observe) }).consume(KEY, 6);
 }
 
@@ -72,6 +75,7 @@ test("OpenTelemetry counts decisions, times stores and knows which are unavailab
       { attributes: { ...api, "sluice.degraded": true }, value: { count: 1 } },
     ],
   });
+  expect(points("sluice.settlements.failed")).toEqual({ unit: "{settlement}", points: [{ attributes: api, value: 1 }] });
   expect(points("sluice.store.unavailable")).toEqual({ unit: "{store}", points: [{ attributes: {}, value: 1 }] });
   // Before the first 429. The decision without the store is not counted.
   expect(points("sluice.near_limit")).toEqual({ unit: "{decision}", points: [{ attributes: api, value: 1 }] });
@@ -84,7 +88,7 @@ test("Prometheus counts the same", async () => {
   const registry = new Registry();
   await live(measureIn(registry));
   const text = await registry.metrics();
-  const lines = text.split("\n").filter((line) => /^sluice_(decisions|near|fresh|store_unavailable)|_count/.test(line));
+  const lines = text.split("\n").filter((line) => /^sluice_(decisions|near|fresh|settlements|store_unavailable)|_count/.test(line));
   expect(lines).toEqual([
     'sluice_decisions_total{policy="api",outcome="allowed",reason="none",degraded="false"} 1',
     'sluice_decisions_total{policy="api",outcome="limited",reason="limited",degraded="false"} 1',
@@ -94,6 +98,7 @@ test("Prometheus counts the same", async () => {
     'sluice_store_duration_seconds_count{policy="api",degraded="true"} 1',
     'sluice_near_limit_total{policy="api"} 1',
     'sluice_fresh_total{policy="api"} 1',
+    'sluice_settlements_failed_total{policy="api"} 1',
     'sluice_store_unavailable 1',
   ]);
   expect(text).not.toContain("ann");

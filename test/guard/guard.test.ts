@@ -2,6 +2,7 @@ import { createLimiter, createObserver, perHour, StoreUnavailableError, type Gua
 import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const policy = { name: "api", capacity: 1_000, refill: perHour(1) };
 const clock = () => 0;
@@ -230,6 +231,7 @@ describe("the breaker", () => {
   });
 
   test("a refund that found it open may be tried again, any other failed one may not", async () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const { store, limiter, ask } = open();
     const [first, second] = [await limiter.consume("ann", 10), await limiter.consume("ann", 20)];
     store.health = "down";

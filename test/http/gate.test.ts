@@ -168,7 +168,7 @@ describe("actualCost", () => {
   });
 
   test("settles under the policy that was picked, and survives a store that cannot settle", async () => {
-    expectWarnings("SLUICE_FUNCTION_FAILED");
+    expectWarnings("SLUICE_FUNCTION_FAILED", "SLUICE_SETTLEMENT_FAILED");
     const large = definePolicy({ name: "large", capacity: 30, refill: perSecond(1) });
     const gate = open({ policy: ({ user }) => (user === "ann" ? SMALL : large), actualCost: () => 0 });
     await end(gate.ask({ user: "bob", cost: 30 }));

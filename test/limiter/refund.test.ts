@@ -1,7 +1,8 @@
-import { createLimiter, definePolicy, MemoryStore, perSecond, type Decision } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision, type SyncStore } from "sluice";
+import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Charges, type Charge } from "../helpers/charges.js";
 import { LaterStore } from "../helpers/stores.js";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
@@ -283,5 +284,60 @@ describe("a refund that comes late, or from elsewhere", () => {
       }),
       { numRuns: 400 },
     );
+  });
+});
+
+describe("a credit of 20 has no earlier instant than its call", () => {
+  const slow = definePolicy({ name: "slow", capacity: 1_000, refill: perSecond(1) });
+  afterEach(() => void vi.useRealTimers());
+
+  /** Tokens that come back by a credit. The server's time goes on for 30 s while the process stands still, and in a queue. */
+  async function credited(queueMs: { readonly peek?: number; readonly adjust?: number }, has: "peek" | "no peek"): Promise<number> {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
+    const server = new ManualClock(1_000_000);
+    const inner = new MemoryStore({ clock: server.now });
+    const queued = async <T>(ms: number | undefined, make: () => T): Promise<T> => {
+      await Promise.resolve();
+      server.advance(ms ?? 0);
+      vi.advanceTimersByTime(ms ?? 0);
+      return make();
+    };
+    const store: AsyncStore = {
+      sync: false, clock: "server", guard: guard({ timeoutMs: Infinity }),
+      consume: async (...asked) => inner.consume(...asked),
+      ...(has === "peek" && { peek: (...asked) => queued(queueMs.peek, () => inner.peek(...asked)) }),
+      adjust: (...asked) => queued(queueMs.adjust, () => inner.adjust(...asked)),
+    };
+    const limiter = createLimiter({ policy: slow, store });
+    await limiter.consume("ann", 500);
+    server.advance(30_000);
+    const before = inner.peek(slow, "ann", 0).remaining;
+    await limiter.credit("ann", 20);
+    return inner.peek(slow, "ann", 0).remaining - before;
+  }
+
+  const rows = [
+    ["the process stood still before", {}, "peek", 20],
+    ["a network of 100 ms", { peek: 100, adjust: 100 }, "peek", 20],
+    ["it waits 10 s in a queue", { adjust: 10_000 }, "peek", 20],
+    ["its question waits 10.1 s in a queue", { peek: 10_100 }, "peek", 20],
+    ["both wait", { peek: 8_100, adjust: 8_000 }, "peek", 20],
+    ["a store that cannot be asked for its time", {}, "no peek", 20],
+  ] as const;
+  test.each(rows)("L1 · %s", async (_, queueMs, has, tokens) => {
+    // What refills while it waits comes back by itself, and is taken off.
+    expect(await credited(queueMs, has)).toBe(tokens);
+  });
+
+  test("L1 · also over a store that answers at once by its server's clock", () => {
+    const inner = new MemoryStore({ clock: clock.now });
+    const store: SyncStore = {
+      sync: true, clock: "server",
+      consume: (...asked) => inner.consume(...asked), peek: (...asked) => inner.peek(...asked), adjust: (...asked) => inner.adjust(...asked),
+    };
+    const limiter = createLimiter({ policy: slow, store });
+    limiter.consume("ann", 500);
+    clock.advance(30_000);
+    expect([limiter.credit("ann", 20), limiter.peek("ann").remaining]).toEqual([undefined, 550]);
   });
 });

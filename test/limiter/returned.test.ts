@@ -3,6 +3,7 @@ import { combine, createLimiter, definePolicy, MemoryStore, perSecond } from "sl
 import { describe, expect, test, vi } from "vitest";
 import { onReturned, tellReturned } from "../../src/limiter/verbs/returned.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const policy = { name: "api", capacity: 5, refill: perSecond(1) };
 
@@ -42,6 +43,7 @@ describe("tokens that come back", () => {
   });
 
   test("are not told of when the store fails", async () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const store = new UnsteadyStore(() => 0, { breaker: false });
     const limiter = createLimiter({ policy, store });
     const decision = await limiter.consume("ann");

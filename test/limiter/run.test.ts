@@ -79,17 +79,20 @@ describe("run", () => {
     vi.spyOn(store, "adjust").mockImplementation(() => { throw outage; });
     expect(await fresh.run(limiter, "ann", () => "done", { cost: 10, actualCost: () => 1 })).toBe("done");
     expect(left(limiter)).toBe(29_940);
-    expect(fresh.given).toMatchObject([{ code: "SLUICE_FUNCTION_FAILED", detail: expect.stringContaining("no usage") as string }]);
+    expect(fresh.given).toMatchObject([
+      { code: "SLUICE_FUNCTION_FAILED", detail: expect.stringContaining("no usage") as string },
+      { code: "SLUICE_SETTLEMENT_FAILED", message: expect.stringContaining('to give back 9 of "tokens"') as string },
+    ]);
   });
 
-  test("a settlement that the store fails is no failure of `actualCost`, and no warning", async () => {
+  test("a settlement that the store fails is no failure of `actualCost`", async () => {
     const fresh = await freshSluice();
     const store = new fresh.MemoryStore({ clock: () => 0 });
     const limiter = fresh.createLimiter({ policy: { name: "p", limits: [budget, { name: "parallel", capacity: 2, returns: fresh.whenDone() }] }, store });
     vi.spyOn(store, "adjust").mockImplementation(() => { throw outage; });
     expect(await fresh.run(limiter, "ann", () => "done")).toBe("done");
     expect(await fresh.run(limiter, "ann", () => "done", { actualCost: () => ({ tokens: 5 }) })).toBe("done");
-    expect(fresh.given).toEqual([]);
+    expect(fresh.codes()).toEqual(["SLUICE_SETTLEMENT_FAILED"]);
   });
 
   test("gives a signal to a limiter that waits, and to no other", async () => {

@@ -148,6 +148,7 @@ describe("settle", () => {
   });
 
   test("is over for good when the store fails, because it may have made the change", () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const { limiter, take, settle } = world();
     const decision = take(8);
     const spy = vi.spyOn(limiter.store, "adjust").mockImplementation(() => {
@@ -173,6 +174,7 @@ describe("over a store that answers later", () => {
   });
 
   test("rejects on misuse, and once when the store fails", async () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const store = new LaterStore(clock.now);
     const limiter = createLimiter({ policy, store });
     const decision = await limiter.consume("alice", 8);
@@ -221,7 +223,7 @@ describe("while the store is unavailable", () => {
   });
 
   test("a store that is not asked any more can be asked to settle later, and only then", async () => {
-    expectWarnings("SLUICE_STORE_UNAVAILABLE");
+    expectWarnings("SLUICE_STORE_UNAVAILABLE", "SLUICE_SETTLEMENT_FAILED");
     vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
     try {
       const { limiter, store, consume } = away();

@@ -22,6 +22,16 @@ export const lawMutants: readonly Mutant[] = [
     replace: "named",
   },
   {
+    item: "L1", test: "refund", in: "createOperatorVerbs",
+    find: "Math.floor(at - waitedMs())",
+    replace: "Math.floor(at)",
+  },
+  {
+    item: "L6", test: "failed-settlements", in: "createSettle",
+    find: "if (!isKept) failed(error);",
+    replace: "",
+  },
+  {
     item: "L1", test: "settle-keys", in: "asCharged",
     find: "policy === limiter.policy ? decision : markTier(decision, policy)",
     replace: "decision",
@@ -853,8 +863,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter", in: "createSettle",
-    find: "holdingOf(policy)?.later(isRelease ? make : settle, store);",
-    replace: "",
+    find: "holdingOf(policy)?.later(isRelease ? make : settle, store, failed) ?? false",
+    replace: "false",
   },
   {
     item: "L21", test: "renewals", in: "renew",

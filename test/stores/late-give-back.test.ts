@@ -5,7 +5,7 @@ import { createClient } from "redis";
 import { createLimiter, definePolicy, perSecond } from "sluice";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore, type RedisClient } from "sluice/redis";
-import { onTestFinished, test, expect } from "vitest";
+import { onTestFinished, test, expect, vi } from "vitest";
 import { describeWith, postgresUrl, redisUrl } from "../helpers/services.js";
 import { startSilentProxy, type SilentProxy } from "../helpers/silent-proxy.js";
 
@@ -49,6 +49,23 @@ async function settleLate(far: RedisStore | PostgresStore, near: RedisStore | Po
   await quick.reset("bob");
 }
 
+/** A credit of a process that stood still since it last asked the server: nothing of it is taken off. */
+async function creditAfterStandstill(store: RedisStore | PostgresStore): Promise<void> {
+  const slow = definePolicy({ name: `${name}-slow`, capacity: 100_000, refill: perSecond(1) });
+  const limiter = createLimiter({ policy: slow, store });
+  await limiter.consume("ann", 50_000);
+  const before = await limiter.peek("ann");
+  const real = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => real() - 25_000);
+  onTestFinished(() => clock.mockRestore());
+  await limiter.credit("ann", 20);
+  const after = await limiter.peek("ann");
+  const refilled = Math.floor((after.at - before.at) / 1_000);
+  expect(after.remaining - before.remaining).toBeGreaterThanOrEqual(19 + refilled);
+  expect(after.remaining - before.remaining).toBeLessThanOrEqual(21 + refilled);
+  await limiter.reset("ann");
+}
+
 describeWith("redis", "a settlement that Redis gets late", () => {
   test.each(["ioredis", "node-redis"])("%s", async (client) => {
     const { hostname, port } = new URL(redisUrl());
@@ -64,6 +81,7 @@ describeWith("redis", "a settlement that Redis gets late", () => {
     });
     const options = { timeoutMs: 30_000, denyCacheMs: 0, prefix: name };
     await settleLate(new RedisStore(far as RedisClient, options), new RedisStore(near, options), proxy);
+    await creditAfterStandstill(new RedisStore(far as RedisClient, options));
   });
 });
 
@@ -84,5 +102,6 @@ describeWith("postgres", "a settlement that Postgres gets late", () => {
     const store = new PostgresStore(near, options);
     await store.migrate();
     await settleLate(new PostgresStore(far, options), store, proxy);
+    await creditAfterStandstill(new PostgresStore(far, options));
   });
 });

@@ -146,7 +146,12 @@ const FAILED_SETUPS: readonly FailedSetup[] = [
     text: "has a server that is too old for the script. Use Redis 6.2 or newer, or Valkey",
   },
   { is: says(/^DENIED /), text: "has a server in protected mode. Set a password and `bind` of the server" },
-  { is: says(/^OOM /), text: "has a server whose memory is full. Raise `maxmemory`, or set `maxmemory-policy volatile-ttl`" },
+  { is: says(/^OOM /), text: "has a server whose memory is full. Raise `maxmemory`: room for twice the keys that you expect" },
+  {
+    is: (message, { code }) => code === "ERR_STORE_QUEUED" || /subscriber mode|only \(P\|S\)SUBSCRIBE/.test(message),
+    text: "shares its connection with other code that uses MULTI or SUBSCRIBE. Give the store a client of its own, such as " +
+      "`client.duplicate()`",
+  },
   {
     is: withState("28P01", "28000"), // invalid_password, invalid_authorization_specification
     text: "has a user or password that Postgres refuses. Correct both in the pool, and the user's line in pg_hba.conf",

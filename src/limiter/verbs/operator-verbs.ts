@@ -1,4 +1,5 @@
 import { expected, positiveInteger, wholeNumber } from "../../core/check.js";
+import { monotonicClock, readClock } from "../../core/clock.js";
 import { mapCosts } from "../../core/cost.js";
 import { costAt } from "../../core/limit.js";
 import { encodeKey, type Key } from "../../core/key.js";
@@ -11,6 +12,9 @@ import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, Internals, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
 import { tellReturned } from "./returned.js";
+
+// As long as a call to a store may take by default.
+const LONGEST_TRIP_MS = 100;
 
 /** The act of a verb on a member or a policy without a limit. */
 export const doNothing: Act<void> = () => undefined;
@@ -50,27 +54,31 @@ export function createOperatorVerbs(
     if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) {
       throw tooMuch();
     }
-    const act = onBucket(
-      key,
-      options,
-      sign < 0,
-      (policy, encoded) => adjust.call(store, policy, encoded, changes, sign < 0 ? madeNow() : undefined),
-      (done) => {
-        if (!done) throw tooMuch();
-      },
-    );
-    return sign > 0 ? act : () => thenOne(timeIsKnown() ? undefined : guarded.peek(chosen, encodeKey(key as Key), 0), act);
+    const actFrom = (from?: Origin): Act<void> =>
+      onBucket(
+        key,
+        options,
+        sign < 0,
+        (policy, encoded) => adjust.call(store, policy, encoded, changes, from),
+        (done) => {
+          if (!done) throw tooMuch();
+        },
+      );
+    const act = actFrom();
+    return sign > 0 ? act : () => thenOne(madeNow(chosen, encodeKey(key as Key)), (from) => actFrom(from)());
   }
 
-  /** Whether a credit can state when it is made. Any answer of a server tells its time. */
-  function timeIsKnown(): boolean {
-    return store.peek === undefined || !Number.isNaN(guarded.pastNow());
-  }
-
-  // What has refilled since then is taken off, if the credit comes late.
-  function madeNow(): Origin | undefined {
-    const now = guarded.pastNow();
-    return Number.isNaN(now) ? undefined : { since: Math.floor(now) };
+  /**
+   * The present instant of the store's clock. What has refilled since then is taken off, if a credit comes late. A
+   * server is asked, because this process may have stood still since it learned the server's time.
+   */
+  function madeNow(policy: Policy, key: string): Origin | undefined | Promise<Origin | undefined> {
+    if (store.clock !== "server") return { since: readClock(store.clock) };
+    if (store.peek === undefined) return undefined;
+    const askedAt = monotonicClock();
+    // An answer that took longer waited in a queue of the client, and this wait counts, too.
+    const waitedMs = (): number => Math.max(0, monotonicClock() - askedAt - LONGEST_TRIP_MS);
+    return thenOne(guarded.peek(policy, key, 0), ({ at }) => ({ since: Math.floor(at - waitedMs()) }));
   }
 
   function onBucket<T>(

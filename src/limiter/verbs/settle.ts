@@ -9,10 +9,11 @@ import { isUnlimited } from "../unlimited.js";
 import { chargedBy, checkChargedKey, isCharged, markCharged, tierOf } from "../../port/charged.js";
 import { holdingOf } from "../../port/dated.js";
 import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
-import type { Act, Internals, PlainInternals } from "../internals.js";
-import { thenOne } from "../now-or-later.js";
+import type { Act, GateLimiter, Internals, PlainInternals } from "../internals.js";
+import { orElse, thenOne } from "../now-or-later.js";
 import { correction, refundableUntil } from "./refundable.js";
 import { tellReturned } from "./returned.js";
+import { tellFailed } from "./tell-failed.js";
 
 const settleNothing: Act<boolean> = () => false;
 
@@ -21,9 +22,9 @@ const settleNothing: Act<boolean> = () => false;
  * the tokens of a bucket may have come back.
  */
 export function createSettle(
-  base: Pick<PlainInternals, "store" | "policy" | "guarded">, tell = tellReturned,
+  base: Pick<PlainInternals, "store" | "policy" | "guarded" | "observer">, limiterOf: () => GateLimiter, tell = tellReturned,
 ): Internals["settle"] {
-  const { store, guarded } = base;
+  const { store, guarded, observer } = base;
   return (key, decision, actual, options, isRelease) => {
     const named = chosenPolicy(options, base);
     const encoded = encodeKey(key as Key);
@@ -64,7 +65,20 @@ export function createSettle(
       if (changes === 0) return true;
       const call = isInBackground ? guarded.inBackground : guarded.call;
       const origin = { at: from.at, heldAt: from.heldAt, since: refundableUntil(decision, policy, changes) };
-      const made = call([bucketId(policy, encoded)], () => adjust.call(store, policy, encoded, changes, origin), notAsked);
+      const failed = (error: unknown): void => tellFailed(observer, limiterOf(), { policy, key: key as Key, changes }, error);
+      let isKept = false;
+      // After any other failure the store may have made the change, so only this one may be repeated.
+      const notAsked = (): void => {
+        // What a release gives back stays its own: a settlement that is made before leaves it alone.
+        if (!isRelease) markCharged(decision, by);
+        // Tokens in flight would come back late, so this settlement is made again when the store is available.
+        isKept = holdingOf(policy)?.later(isRelease ? make : settle, store, failed) ?? false;
+      };
+      const send = () => adjust.call(store, policy, encoded, changes, origin);
+      const made = orElse(() => call([bucketId(policy, encoded)], send, notAsked), (error) => {
+        if (!isKept) failed(error);
+        throw error;
+      });
       return told(thenOne(made, (done) => (settleLocally(from), done)));
     }
 
@@ -84,14 +98,6 @@ export function createSettle(
         if (done) tell(store, bucketId(policy, encoded));
         return done;
       });
-    }
-
-    // After any other failure the store may have made the change, so only this one may be repeated.
-    function notAsked(): void {
-      // What a release gives back stays its own: a settlement that is made before leaves it alone.
-      if (!isRelease) markCharged(decision, by);
-      // Tokens in flight would come back late, so this settlement is made again when the store is available.
-      holdingOf(policy)?.later(isRelease ? make : settle, store);
     }
   };
 }

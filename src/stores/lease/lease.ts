@@ -226,7 +226,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
       const giveBack = async (lease: KeyLease): Promise<unknown> => {
         const tokens = returnable(lease.state, now());
         lease.tell({ what: "ended" });
-        const until = Math.floor(serverClock.pastNow()) + leaseMs; // until then, these tokens are still there
+        const until = Math.floor(serverClock.seenAt) + leaseMs; // until then, these tokens are still there
         const from = Number.isNaN(until) ? undefined : { since: until };
         return tokens > 0 && store.adjust?.(lease.policy, lease.key, 0 - tokens, from);
       };

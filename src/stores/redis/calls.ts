@@ -6,6 +6,7 @@ import { HANDED_ON } from "./batch.js";
 import {
   isElsewhere, isTryAgain, keyPrefixOf, scriptRunner, sendsAgain, withoutCommand, type AnyRedisClient, type RunScript,
 } from "./client.js";
+import { watchConnection } from "./connection-error.js";
 import { LoneCalls } from "./lone.js";
 import { CallMarks, isTooLate, tooLate } from "./mark.js";
 import {
@@ -16,6 +17,7 @@ import { fullScript } from "./script.js";
 
 /** Sends the requests of a store, and reads what the server decided. */
 export class ScriptCalls {
+  readonly client: AnyRedisClient;
   readonly #denials: DenyCache;
   readonly #now: () => string;
   readonly #handOn: (request: BatchedRequest) => void;
@@ -31,6 +33,7 @@ export class ScriptCalls {
   constructor(
     client: AnyRedisClient, cluster: boolean, denials: DenyCache, now: () => string, handOn: (request: BatchedRequest) => void,
   ) {
+    this.client = client;
     this.#denials = denials;
     this.#now = now;
     this.#handOn = handOn;
@@ -59,19 +62,36 @@ export class ScriptCalls {
     }, (error: unknown) => (way !== undefined && isElsewhere(error) ? this.send(requests) : failWithoutCommand(error)));
   }
 
-  #sendTogether(requests: readonly BatchedRequest[], now: string, run: RunScript): ReturnType<SendRequests> {
-    const mark = this.marks?.markOf(requests);
+  #sendTogether(
+    requests: readonly BatchedRequest[], now: string, run: RunScript, again?: CallMark,
+  ): ReturnType<SendRequests> {
+    const mark = again ?? this.marks?.markOf(requests);
+    const isConnected = mark === undefined || mark === again ? null : watchConnection(this.client);
     const { keys, args } = writeRequests(requests, now, mark);
     const start = this.#denials.startCall();
     return run(keys, args).then(
-      (reply) =>
-        readReply(reply, requests).map((each, i) => {
-          if (each instanceof Error) return each;
-          if (i === 0) this.marks?.learn((each[0] as Snapshot).now);
-          return this.#resultOf(requests[i] as BatchedRequest, each, start, now === "" ? mark : undefined);
-        }),
+      (reply) => {
+        const replies = readReply(reply, requests);
+        const answered = (replies.find(Array.isArray) as Snapshot[] | undefined)?.[0];
+        if (answered !== undefined) this.marks?.learn(answered.now);
+        const isLate = now === "" && mark !== undefined && answered !== undefined && isTooLate(mark, answered.now);
+        const late = isLate ? tooLate() : null;
+        const results = replies.map((each, i) =>
+          each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start, late));
+        return late !== null && isConnected?.() ? this.#makeAgain(requests, results, late, mark as CallMark) : results;
+      },
       (error: unknown) => (requests.length > 1 && isTryAgain(error) ? this.#sendApart(requests) : failWithoutCommand(error)),
     );
+  }
+
+  // The server's time is known again. Over a connection that still stands, the call was sent once, and changed nothing.
+  async #makeAgain(
+    requests: readonly BatchedRequest[], results: Awaited<ReturnType<SendRequests>>, late: Error, mark: CallMark,
+  ): ReturnType<SendRequests> {
+    const again = requests.filter((_, i) => results[i] === late);
+    const call = this.#sendTogether(again, "", this.#run, (this.marks as CallMarks).renew(mark));
+    const made = (await call.catch((error: unknown) => again.map(() => error as Error))).values();
+    return results.map((result) => (result === late ? made.next().value : result));
   }
 
   // While a slot moves, its keys are on two nodes. Only calls with one key are certain to reach the right node.
@@ -81,11 +101,11 @@ export class ScriptCalls {
   }
 
   #resultOf(
-    { what, parts, once }: BatchedRequest, snapshots: readonly Snapshot[], start: CallStart, mark?: CallMark,
+    { what, parts, once }: BatchedRequest, snapshots: readonly Snapshot[], start: CallStart, late: Error | null = null,
   ): RequestResult | Error {
     if (what === "a") {
       const [{ policy, from, moved }, { fits, now }] = [parts[0] as RedisPart, snapshots[0] as Snapshot];
-      if (once && mark !== undefined && isTooLate(mark, now)) return tooLate();
+      if (once && late !== null) return late;
       return moved === undefined ? fits : isHeldAt(policy, from as number, now);
     }
     if (what !== "c" && what !== "p") return undefined;

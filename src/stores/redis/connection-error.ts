@@ -1,12 +1,15 @@
 import type { CauseOf } from "../../guard/errors.js";
 import { builtin } from "../../platform.js";
+import { isCluster, type AnyRedisClient } from "./client.js";
 
 /** The members of clients that tell about their connection. Each client has some of them. */
 interface ConnectionMembers {
   /** ioredis and iovalkey. */
   readonly status?: unknown;
   /** The socket of ioredis and iovalkey. */
-  readonly stream?: { readonly errored?: unknown } | null;
+  readonly stream?: { readonly errored?: unknown; readonly destroyed?: unknown } | null;
+  /** The clients of the nodes, on a cluster of ioredis and iovalkey. */
+  nodes?(role: "master"): readonly ConnectionMembers[];
   /** node-redis. */
   readonly isReady?: unknown;
   on?(event: symbol | string, listener: (error: unknown) => void): unknown;
@@ -34,6 +37,21 @@ export function connectionErrorOf(client: object): CauseOf {
     if (IS_ANSWER.test(String((error as Error).message))) return undefined;
     const isAway = (status !== undefined && status !== "ready") || isReady === false;
     return last.error ?? (isAway ? null : undefined);
+  };
+}
+
+/**
+ * Returns a function that tells whether the client still has the connections of now. A client of ioredis or iovalkey
+ * shows its sockets, and sends a call once on each. Of other clients nothing is known, so the answer is false.
+ */
+export function watchConnection(client: AnyRedisClient): () => boolean {
+  const shown = client as ConnectionMembers;
+  const sockets = () => (isCluster(client) ? (shown.nodes?.("master") ?? []) : [shown]).map(({ stream }) => stream);
+  const before = sockets();
+  return () => {
+    const now = sockets();
+    const isSame = now.length === before.length && now.every((socket, i) => socket === before[i]);
+    return isSame && now.some((socket) => socket?.destroyed === false);
   };
 }
 

@@ -1,5 +1,5 @@
 import { monotonicClock } from "../../core/clock.js";
-import { StoreUnavailableError } from "../../guard/errors.js";
+import { StoreError } from "../shared/store-error.js";
 import type { CallMark, StoreRequest } from "./protocol.js";
 import { besideKey } from "./slot.js";
 
@@ -40,10 +40,14 @@ export class CallMarks {
   markOf(requests: readonly StoreRequest[]): CallMark | undefined {
     const name = requests.find(({ once }) => once)?.parts[0]?.name;
     if (name === undefined) return undefined;
-    const at = Math.floor(monotonicClock() + this.#aheadMs);
     const ending = `~${crypto.randomUUID()}`;
-    if (!this.#inSlots) return { key: name + ending, isDeclared: true, at };
-    return { key: besideKey(this.#keyPrefix + name, ending), isDeclared: false, at };
+    if (!this.#inSlots) return this.renew({ key: name + ending, isDeclared: true, at: 0 });
+    return this.renew({ key: besideKey(this.#keyPrefix + name, ending), isDeclared: false, at: 0 });
+  }
+
+  /** The same mark, for a call that is made now. */
+  renew(mark: CallMark): CallMark {
+    return { ...mark, at: Math.floor(monotonicClock() + this.#aheadMs) };
   }
 }
 
@@ -52,9 +56,10 @@ export function isTooLate({ at }: CallMark, now: number): boolean {
   return now - at > LATEST_MS;
 }
 
-export function tooLate(): StoreUnavailableError {
-  return new StoreUnavailableError(
-    "ERR_STORE_TIMEOUT",
-    `Expected Redis to get the call within ${LATEST_MS} ms, got it later. It changed nothing: it may have been made before.`,
+export function tooLate(): StoreError {
+  return new StoreError(
+    "ERR_STORE_TOO_LATE",
+    `Expected Redis to get the call within ${LATEST_MS} ms, got it later. It changed nothing, and may have been made ` +
+    "before: look with `peek`",
   );
 }

@@ -158,7 +158,7 @@ function sameOrigin(a: number | Origin | undefined, b: number | Origin | undefin
  * fails only this request. Throws a StoreError with `"ERR_STORE_REPLY"` for a reply that is not the script's.
  */
 export function readReply(reply: unknown, requests: readonly StoreRequest[]): Array<Snapshot[] | Error> {
-  const entries: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  const entries: readonly unknown[] = Array.isArray(reply) ? reply : [reply];
   const now = wholeOf(entries[0]);
   const results: Array<Snapshot[] | Error> = [];
   let next = 1;
@@ -228,6 +228,13 @@ export function checkLength({ length }: readonly unknown[], wanted: number): voi
  */
 export function wholeOf(entry: unknown): number {
   const number = typeof entry === "string" ? Number(entry) : entry;
+  if (entry === "QUEUED") {
+    throw new StoreError(
+      "ERR_STORE_QUEUED",
+      "Expected a reply of the script, got QUEUED: other code has begun a transaction (MULTI) on this connection. Give the " +
+      "store a client of its own, such as `client.duplicate()`.",
+    );
+  }
   if (!Number.isInteger(number)) {
     throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the reply, got ${typeof entry}. ${CHECK_CLIENT}`);
   }

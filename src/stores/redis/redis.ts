@@ -146,6 +146,7 @@ export class RedisStore implements AsyncStore {
    */
   async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
     const { marks } = this.#calls;
+    if (storeChecks) storeChecks.hintEviction(this.#calls.client, policy.name);
     // A mark needs the server's time, which any answer tells.
     if (this.clock === "server" && marks?.areReady === false) await this.peek(policy, key, 0);
     return this.#change("a", this.#part(policy, key, changes, { from }), marks !== null);

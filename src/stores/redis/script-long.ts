@@ -1,4 +1,3 @@
-import { LATEST_MS, MARK_MS } from "./mark.js";
 import { recordsOfKey } from "./script-records.js";
 
 /**
@@ -89,14 +88,7 @@ long = function(run, done, length)
   if partsOf ~= run then readRun(run) end
   local what, allFit = ARGV[run], true
   local isOnce = what == 'A'
-  if isOnce then
-    what = 'a'
-    -- A mark whose slot is moving to another node is not set: the change is made.
-    if isRepeated == nil then
-      isRepeated = serverClock and now - sentAt > ${LATEST_MS}
-        or not get('SET', mark, '', 'NX', 'PX', serverClock and ${MARK_MS} or 3600000)
-    end
-  end
+  if isOnce then what = 'a' end
   for i = 1, #parts do
     local part = read(parts[i].limits, KEYS[done + i])
     parts[i] = part

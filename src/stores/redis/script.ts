@@ -1,3 +1,4 @@
+import { LATEST_MS, MARK_MS } from "./mark.js";
 import { longWay } from "./script-long.js";
 
 /**
@@ -77,11 +78,17 @@ local reply, length, done = { serverClock and now or ARGV[1] }, 1, 0
 local long = nil
 
 local run, last = tonumber(ARGV[2]), #ARGV
--- The instant and the mark of a call that must be made once. Whether it was made before, or is too old to know.
-local sentAt, mark, isRepeated
+-- Whether a call that must be made once was made before, or is too old to know.
+local isRepeated
 if not run then
   local first, at, name = string.match(ARGV[2], '^(%d+) (%S+) (.*)$')
-  run, sentAt, mark = tonumber(first), tonumber(at), name ~= '' and name or KEYS[#KEYS]
+  run, isRepeated = tonumber(first), serverClock and now - tonumber(at) > ${LATEST_MS}
+  if not isRepeated then
+    local set = get('SET', name ~= '' and name or KEYS[#KEYS], '', 'NX', 'PX', serverClock and ${MARK_MS} or 3600000)
+    -- A mark whose slot is moving to another node is not set, and the change is made. After any other error nothing is.
+    if set and set.err and not string.find(set.err, 'non local key', 1, true) then return set end
+    isRepeated = not set
+  end
 end
 while run < last do
   local what, requests, size = ARGV[run], tonumber(ARGV[run + 1]), tonumber(ARGV[run + 2])

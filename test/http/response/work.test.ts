@@ -3,6 +3,7 @@ import { combine, createLimiter, definePolicy, MemoryStore, perSecond } from "sl
 import { createGate, reportCost, type GateOptions } from "sluice/http";
 import { describe, expect, test } from "vitest";
 import { answerOf, brokenStore, end, exhaust, open, reader, SMALL, type Answer, type AnyOptions, type Ask, type Opened } from "../asking.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 const CHAT = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 9, refill: perSecond(1) }, { name: "tokens", capacity: 90, refill: perSecond(1) }] });
 const left = (gate: Opened): string | undefined => gate.ask({ cost: 0 }).field("RateLimit-Remaining");
@@ -116,6 +117,7 @@ describe("reportCost", () => {
   });
 
   test("a store that fails changes no response and leaves no rejection", async () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const { consume, ...store } = brokenStore(false);
     const memory = new MemoryStore();
     const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", store: { ...store, consume: async (...asked: Parameters<MemoryStore["consume"]>) => memory.consume(...asked), adjust: consume as never } } as unknown as GateOptions<Ask>, reader);

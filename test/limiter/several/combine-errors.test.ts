@@ -2,6 +2,7 @@
 import { combine, createLimiter, MemoryStore, perSecond, type Store, type SyncStore } from "sluice";
 import { describe, expect, test } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 const few = { capacity: 5, refill: perSecond(1) };
 const keys = { first: "a", second: "b", third: "c" };
@@ -61,6 +62,7 @@ describe("L10 · a store without a guard that throws", () => {
   });
 
   test("what cannot be given back does not hide the error", () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const [one, other] = [disk(), disk()];
     const [first, second] = [over("first", { ...one.store, adjust: () => { throw new Error("read-only"); } } as SyncStore), over("second", other.store)];
     other.state.full = true;

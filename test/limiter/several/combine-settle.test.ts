@@ -132,6 +132,7 @@ describe("a settlement of several of which one fails", () => {
   };
 
   test("corrects the others all the same, and tells of the failure", () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const [first, second] = [memory(), memory()];
     const { user, team } = pair(first, second);
     const both = combine({ user, team });
@@ -144,6 +145,7 @@ describe("a settlement of several of which one fails", () => {
   });
 
   test("also over stores that answer later", async () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const [first, second] = [new LaterStore(() => 0), new LaterStore(() => 0)];
     const { user, team } = pair(first, second);
     const both = combine({ user, team });
@@ -154,7 +156,7 @@ describe("a settlement of several of which one fails", () => {
   });
 
   test("can be settled again where the store was not asked, and there alone", async () => {
-    expectWarnings("SLUICE_STORE_UNAVAILABLE");
+    expectWarnings("SLUICE_STORE_UNAVAILABLE", "SLUICE_SETTLEMENT_FAILED");
     vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
     try {
       const [first, second] = [new UnsteadyStore(() => 0, { breaker: { failures: 1 } }), new UnsteadyStore(() => 0, { breaker: false })];

@@ -4,6 +4,7 @@ import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 const userPolicy = { name: "user", capacity: 5, refill: perSecond(1) };
 const tenantPolicy = { name: "tenant", capacity: 8, refill: perSecond(2) };
@@ -221,6 +222,7 @@ describe("one step, or several", () => {
   });
 
   test("what cannot be given back stays taken, and the answer is the same", async () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const store = new LaterStore(clock.now);
     vi.spyOn(store, "adjust").mockRejectedValue(new Error("gone"));
     const { user, tenant } = limitersOver<Store>([store, new MemoryStore({ clock: clock.now })]);

@@ -6,6 +6,7 @@ import { guard } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { bundledCode } from "../../helpers/bundled.js";
 import { expectNoUnhandled } from "../../helpers/unhandled.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 expectNoUnhandled();
 
@@ -94,17 +95,25 @@ const ORDERS: ReadonlyArray<readonly [order: string, stores: ReadonlyArray<() =>
   ["all throw", [throws, throws, throws], "thrown"],
 ];
 
-describe.each(VERBS)("%s of several limiters", (_verb, called, _left, prepare) => {
+/** Names the warning of a settlement that fails, whatever else is told of it. */
+function expectTold(verb: string): void {
+  if (verb === "settle" || verb === "refund") expectWarnings("SLUICE_SETTLEMENT_FAILED");
+}
+
+describe.each(VERBS)("%s of several limiters", (verb, called, _left, prepare) => {
   test.each(ORDERS)("L17 · starts all calls and handles every failure: %s", async (_, makers, error) => {
+    expectTold(verb);
     const stores = makers.map((make) => make());
     const run = await prepare(over(stores));
     for (const store of stores) store.down = true;
     const outcome = (async () => run())();
     await expect(outcome).rejects.toThrow(error);
-    expect(stores.map(({ calls }) => calls)).toEqual(stores.map(() => [called]));
+    // A credit first asks a server for its time.
+    expect(stores.map(({ calls }) => calls)).toEqual(stores.map(({ store }) => [verb === "credit" && !store.sync ? "peek" : called]));
   });
 
   test("throws when all stores answer at once, and rejects otherwise", async () => {
+    expectTold(verb);
     const stores = [throws(), throws(), throws()];
     const run = await prepare(over(stores));
     (stores[1] as Failing).down = true;
@@ -116,8 +125,9 @@ describe.each(VERBS)("%s of several limiters", (_verb, called, _left, prepare) =
   });
 });
 
-describe.each(VERBS.slice(1))("%s of several limiters of which one fails", (_verb, _called, done, prepare) => {
+describe.each(VERBS.slice(1))("%s of several limiters of which one fails", (verb, _called, done, prepare) => {
   test.each([0, 1, 2])("L17 · does its work at the others: the one at %i fails", async (at) => {
+    expectTold(verb);
     const stores = [rejects(), throws(), rejects()];
     const world = over(stores);
     const run = await prepare(world);
