@@ -54,11 +54,12 @@ export function checkNames(options: object, names: readonly string[], explain?: 
   }
 }
 
-/** Throws a TypeError unless `clock` is a function. */
+/** Throws a TypeError unless `clock` is a function, or has the functions `now` and `wallNow`. */
 export function checkClock(clock: unknown): void {
-  if (typeof clock === "function") return;
-  const cure = typeof (Object(clock) as { now?: unknown }).now === "function" ? ". Write clock.now" : "";
-  throw new TypeError(expected("clock", "a function that returns milliseconds", clock) + cure);
+  const { now, wallNow } = Object(clock) as { now?: unknown; wallNow?: unknown };
+  if (typeof clock === "function" || (typeof now === "function" && typeof wallNow === "function")) return;
+  const cure = typeof now === "function" ? ". Write clock.now" : "";
+  throw new TypeError(expected("clock", "a function that returns milliseconds, or two: { now, wallNow }", clock) + cure);
 }
 
 /** Returns `value`, a whole number of at least 1. Throws a TypeError, or a RangeError for a wrong number. */

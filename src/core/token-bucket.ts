@@ -1,5 +1,5 @@
 import { fullBucket, type Bucket } from "./bucket.js";
-import { monotonicClock, readClock, type Clock } from "./clock.js";
+import { lostTimeOf, monotonicClock, readClock, type Clock, type LostTime } from "./clock.js";
 import { adjust, consume, peek, type Decision } from "./decision.js";
 import { checkClock, ownMembers, positiveInteger, wholeNumber } from "./check.js";
 import type { RateOptions } from "./limit.js";
@@ -7,7 +7,7 @@ import { definePolicy, type Policy } from "./policy.js";
 
 /** The numbers of a {@link TokenBucket}, and its clock. */
 export interface TokenBucketOptions extends Omit<RateOptions, "cost"> {
-  /** Returns milliseconds. Default: {@link monotonicClock}. */
+  /** Returns milliseconds, or is two clocks. Default: {@link monotonicClock} and `Date.now`. */
   readonly clock?: Clock | undefined;
 }
 
@@ -23,6 +23,7 @@ export interface TokenBucketOptions extends Omit<RateOptions, "cost"> {
 export class TokenBucket {
   readonly #policy: Policy;
   readonly #clock: Clock;
+  readonly #lost: LostTime;
   #buckets: readonly Bucket[];
 
   /** Starts full. Throws a TypeError or RangeError that names the wrong option. */
@@ -36,6 +37,7 @@ export class TokenBucket {
       throw new TypeError(`Expected \`refill\`, got \`${dated.field}\`. A TokenBucket is a rate; for ${what} use createLimiter`);
     }
     this.#clock = clock;
+    this.#lost = lostTimeOf(clock);
     this.#buckets = this.#policy.limits.map(fullBucket);
   }
 
@@ -46,21 +48,28 @@ export class TokenBucket {
    * `"cost_above_capacity"`. Throws a TypeError or RangeError for a cost that is not a whole number.
    */
   consume(cost = 1): Decision {
-    return consume(this.#buckets, this.#policy, wholeNumber("cost", cost), readClock(this.#clock));
+    return this.#decide(consume, wholeNumber("cost", cost));
   }
 
   /** The decision that `consume(cost)` would make. Takes nothing. */
   peek(cost = 1): Decision {
-    return peek(this.#buckets, this.#policy, wholeNumber("cost", cost), readClock(this.#clock));
+    return this.#decide(peek, wholeNumber("cost", cost));
   }
 
   /** Gives back `tokens`, up to full. Throws a TypeError or RangeError unless it is a whole number of at least 1. */
   credit(tokens: number): void {
-    adjust(this.#buckets, this.#policy, -positiveInteger("tokens", tokens), readClock(this.#clock));
+    adjust(this.#buckets, this.#policy, -positiveInteger("tokens", tokens), readClock(this.#clock) + this.#lost.lostMs);
   }
 
   /** Makes the bucket full. */
   reset(): void {
     this.#buckets = this.#policy.limits.map(fullBucket);
+  }
+
+  #decide(by: typeof consume, cost: number): Decision {
+    const now = readClock(this.#clock);
+    const decision = by(this.#buckets, this.#policy, cost, now + this.#lost.lostMs);
+    if (decision.allowed || !this.#lost.look(now)) return decision;
+    return by(this.#buckets, this.#policy, cost, now + this.#lost.lostMs);
   }
 }

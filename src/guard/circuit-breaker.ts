@@ -1,4 +1,4 @@
-import { monotonicClock } from "../core/clock.js";
+import { lostTimeOf, monotonicClock } from "../core/clock.js";
 import type { GuardSettings } from "../port/guard-options.js";
 import { StoreUnavailableError } from "./errors.js";
 
@@ -104,6 +104,7 @@ const UNTRIED: BreakerState = { ...STEADY, isSteady: false };
 export class CircuitBreaker {
   readonly #settings: BreakerSettings;
   readonly #onChange: OnChange;
+  readonly #lost = lostTimeOf(monotonicClock);
   #state = UNTRIED;
 
   constructor(settings: GuardSettings["breaker"], onChange: OnChange) {
@@ -116,7 +117,7 @@ export class CircuitBreaker {
     // One comparison while nothing fails.
     if (this.#state.isSteady || this.#state.circuits.size === 0) return null;
     const effect = this.#run({ type: "asked", buckets: call.bucketIds() });
-    if (effect?.type === "refuse") return effect.error;
+    if (effect?.type === "refuse") return this.#lost.look(monotonicClock()) ? this.refusal(call) : effect.error;
     call.isProbe = effect !== null;
     return null;
   }
@@ -140,7 +141,7 @@ export class CircuitBreaker {
   }
 
   #run(event: BreakerEvent): BreakerEffect | null {
-    const { state, effect } = nextBreaker(this.#settings, this.#state, event, monotonicClock());
+    const { state, effect } = nextBreaker(this.#settings, this.#state, event, monotonicClock() + this.#lost.lostMs);
     this.#state = state;
     if (effect?.type === "report") this.#onChange(effect.state, effect.error);
     return effect;

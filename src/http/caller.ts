@@ -1,9 +1,7 @@
-import { fullBucket } from "../core/bucket.js";
-import { monotonicClock, readClock, type Clock } from "../core/clock.js";
-import { consume } from "../core/decision.js";
+import { monotonicClock } from "../core/clock.js";
 import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
-import { perSecond, type LimitOptions } from "../core/limit.js";
-import { definePolicy } from "../core/policy.js";
+import { perSecond } from "../core/limit.js";
+import { TokenBucket } from "../core/token-bucket.js";
 import type { GateLimiter, Internals } from "../limiter/internals.js";
 import type { Unlimited } from "../limiter/unlimited.js";
 import { warnOnce } from "../warnings/warnings.js";
@@ -65,7 +63,7 @@ export function callerOf(key: unknown): Key {
 export const NOT_ASKED = Symbol("not asked");
 
 // One bucket for each gate in this process.
-const LANE: LimitOptions = { capacity: 100, refill: perSecond(100) };
+const LANE = { capacity: 100, refill: perSecond(100) };
 
 const TOO_MANY =
   "More than 100 CORS preflights came at once, or 100 per second, and the others are limited like any request. " +
@@ -88,9 +86,7 @@ export interface Preflights<Request> {
 export function createPreflights<Request>(
   { method, header }: RequestReader<Request>, { store }: GateLimiter, callersBy: Internals["callersBy"],
 ): Preflights<Request> {
-  const clock: Clock = typeof store.clock === "function" ? store.clock : monotonicClock;
-  const policy = definePolicy(LANE);
-  const buckets = policy.limits.map(fullBucket);
+  const lane = new TokenBucket({ ...LANE, clock: store.clock === "server" ? monotonicClock : store.clock });
   const has = (request: Request, name: string): boolean => Boolean(header(request, name));
 
   return {
@@ -119,7 +115,7 @@ export function createPreflights<Request>(
   }
 
   function take(): boolean {
-    const { allowed } = consume(buckets, policy, 1, readClock(clock));
+    const { allowed } = lane.consume();
     if (!allowed) warnOnce("SLUICE_PREFLIGHTS", TOO_MANY);
     return allowed;
   }

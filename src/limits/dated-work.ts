@@ -113,9 +113,11 @@ function checkStoreKinds(given: object, { name, limits }: Policy): void {
       );
     }
     // By its name too, because another copy of this package has a function of its own.
-    if (renews && (store.clock === monotonicClock || store.clock?.name === "monotonicClock")) {
+    const isMonotonic = store.clock === monotonicClock || store.clock?.name === "monotonicClock";
+    if (renews && (isMonotonic || typeof store.clock === "object")) {
+      const [got, cure] = isMonotonic ? ["monotonicClock", "Date.now"] : ["two clocks", "clock.wallNow"];
       throw new TypeError(
-        `Expected a clock of dates for the quota of policy "${name}", got monotonicClock. Pass \`clock: Date.now\` to the store`,
+        `Expected a clock of dates for the quota of policy "${name}", got ${got}. Pass \`clock: ${cure}\` to the store`,
       );
     }
   }

@@ -1,4 +1,4 @@
-import { readClock, type Clock } from "../core/clock.js";
+import { readClock, sharedClock, type Clock } from "../core/clock.js";
 import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
@@ -103,7 +103,7 @@ class CasStore<Version> implements AsyncStore {
     const own = checkOptions(options, ["attempts", "clock", "random", "sleep", ...GUARD_OPTIONS]);
     const { attempts = 24, clock = Date.now, random = Math.random, sleep = pause } = own;
     checkClock(clock);
-    this.clock = clock;
+    this.clock = sharedClock(clock) as () => number;
     this.guard = guard(guardOptionsOf(own));
     this.#backend = backend;
     this.#attempts = positiveInteger("attempts", attempts);

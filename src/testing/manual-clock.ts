@@ -1,8 +1,8 @@
 /**
  * A clock that moves only when the test moves it, or a client sleeps on it. No test has to sleep.
  *
- * Pass its `now` as the `clock` option of a store or a bucket, and the clock itself as the `time` of `createFetch` and
- * `countdown`.
+ * Pass its `now` as the `clock` option of a store or a bucket, or the clock itself, which is two clocks: see
+ * {@link ManualClock.suspend}. Pass the clock itself as the `time` of `createFetch` and `countdown`.
  * @example
  * const clock = new ManualClock();
  * const bucket = new TokenBucket({ capacity: 1, refill: perSecond(1), clock: clock.now });
@@ -11,6 +11,7 @@
  */
 export class ManualClock {
   #time: number;
+  #suspendedMs = 0;
 
   /** Starts at `time`, in milliseconds. Default 0. */
   constructor(time = 0) {
@@ -21,9 +22,10 @@ export class ManualClock {
   readonly now = (): number => this.#time;
 
   /**
-   * The same time. A client reads the dates in header fields by it: start the clock at an instant since 1970 for those.
+   * The same time, and what passed while the machine was suspended. A client reads the dates in header fields by it:
+   * start the clock at an instant since 1970 for those.
    */
-  readonly wallNow = this.now;
+  readonly wallNow = (): number => this.#time + this.#suspendedMs;
 
   /**
    * Moves the clock on by `ms` from now, unless others have moved it that far. Resolves in a later turn of the event
@@ -44,6 +46,14 @@ export class ManualClock {
   /** Moves the clock by `ms`. Negative values and fractions are allowed, to test against clocks that misbehave. */
   advance(ms: number): void {
     this.#time += ms;
+  }
+
+  /**
+   * Suspends the machine for `ms`: `wallNow` goes on, and `now` stands still. A negative number steps the wall clock
+   * back.
+   */
+  suspend(ms: number): void {
+    this.#suspendedMs += ms;
   }
 
   /** Sets the clock to `time`, in milliseconds. */

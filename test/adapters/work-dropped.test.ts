@@ -28,7 +28,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** A limit of four in flight whose time the test moves. Each has its own beat, and so a timer that begins in its test. */
 function four() {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] });
   const staleAfterMs = 6_000 + 6 * tests++;
   const clock = new ManualClock(1_700_000_000_000);
   const limiter = createLimiter({ policy: { name: "parallel", capacity: CAPACITY, returns: whenDone({ staleAfterMs }) }, store: new MemoryStore({ clock: clock.now }) });

@@ -19,7 +19,7 @@ afterEach(() => void vi.useRealTimers());
 test.each(commandsOf(GUIDE))("command %# of the guide", (command, output) => expectOutput(command, output));
 
 test("the commands for operators, in the order of the guide", async () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
+  vi.useFakeTimers({ toFake: ["performance", "Date"] });
   const { interactive, tiers } = await import("../../examples/one-file/limits.js");
   await interactive.consume(["user", "42"], { cost: 10, policy: tiers.free });
   for (const [command, output] of commandsOf(OPERATING)) await expectOutput(`${command.replace("./limits.mjs", "examples/one-file/limits.ts")} --memory`, output); // without a Redis

@@ -6,7 +6,7 @@ import { runJobs, type Job } from "../../examples/job-runner/runner.js";
 import { bundled } from "../helpers/bundled.js";
 
 describe("a job runner", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
   afterEach(() => void vi.useRealTimers());
 
   const line = () => createWaiter(createLimiter({ policy: { name: "mail", capacity: 2, refill: perSecond(1) } }), { maxWaitMs: 3_000 });

@@ -9,7 +9,7 @@ const keys = { user: "ann", tenant: "acme" };
 /** Other callers each time: failures about one bucket say nothing of the store. */
 const callers = (i: number) => ({ user: `user ${i}`, tenant: `tenant ${i}` });
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** An unsteady store that takes the charges of several members in one call. */

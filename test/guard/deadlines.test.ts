@@ -13,7 +13,7 @@ describe.each(["Node", "Cloudflare Workers"])("L12 · a loop that stalled is not
 
   beforeEach(() => {
     if (name !== "Node") vi.stubGlobal("WebSocketPair", class WebSocketPair {});
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance", "Date"] });
     const turning = performance.now.bind(performance);
     stalledMs = 0;
     vi.spyOn(performance, "now").mockImplementation(() => turning() + stalledMs);

@@ -7,7 +7,7 @@ import { expectWarnings } from "../setup/warnings.js";
 const policy = { name: "api", capacity: 1_000, refill: perHour(1) };
 const clock = () => 0;
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** A limiter over an unsteady store, and what it says of the store. */

@@ -130,7 +130,7 @@ describe("L11 · a store that fails, decided locally", () => {
   });
 
   test("in the place of a store by its server's clock, the monotonic clock decides", async () => {
-    vi.useFakeTimers({ toFake: ["performance"] });
+    vi.useFakeTimers({ toFake: ["performance", "Date"] });
     try {
       const store = new UnsteadyStore(() => 0, {}, "server");
       store.health = "down";

@@ -11,7 +11,7 @@ import { freshSluice } from "../helpers/warned.js";
 const clock = () => 0;
 const policyOf = (i: number) => ({ name: `policy-${i}`, capacity: 1_000, refill: perHour(1) });
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance", "Date"] }));
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

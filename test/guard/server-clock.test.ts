@@ -7,7 +7,7 @@ const made = createLimiter({ policy: { name: "api", capacity: 5, refill: perSeco
 const decisionAt = (at: number): Decision => ({ ...made, at });
 
 describe("the clock of a server", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "Date"] }));
   afterEach(() => void vi.useRealTimers());
 
   /** Lets time pass until `ms`, and returns it. */

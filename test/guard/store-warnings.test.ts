@@ -6,7 +6,7 @@ import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
 
 const policy = { name: "api", capacity: 1_000, refill: perSecond(1) };
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance", "Date"] }));
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

@@ -5,7 +5,7 @@ import { expectWarnings } from "../setup/warnings.js";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { answerOf, end, type Answer } from "./asking.js";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
 const MAIL = { name: "mail", capacity: 2, refill: { tokens: 1, everyMs: 500 } };

@@ -14,7 +14,7 @@ afterEach(async () => {
 const rows = Object.entries<Start>(servers).map(([name, start], i) => [name, start, 3_001 + i] as const);
 
 test.each(rows)("L21 · a handler that works longer than staleAfterMs keeps its token, and then gives it back: %s", async (_name, start, staleAfterMs) => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] });
   const clock = new ManualClock(1_700_000_000_000);
   const [work, store] = [new Work(), new MemoryStore({ clock: clock.now })];
   const policy = { name: "api", limits: [{ name: "requests", capacity: 10, refill: perSecond(10) }, { name: "parallel", capacity: 1, returns: whenDone({ staleAfterMs }) }] };

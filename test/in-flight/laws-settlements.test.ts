@@ -8,7 +8,7 @@ import { histories } from "../helpers/histories.js";
 vi.resetModules();
 const { settleLater } = await import("../../src/limits/settlements.js");
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
 const BEAT_MS = 1_000;

@@ -104,7 +104,7 @@ describe("run", () => {
 
   // Each has a `staleAfterMs` of its own, and so a timer that begins in it.
   test.each([["one limiter", 12_000], ["a combination", 12_001]])("L21 · work that lives longer than staleAfterMs keeps its tokens, at most for maxWorkMs: %s", async (which, staleAfterMs) => {
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] });
     const { clock, limiter } = world(definePolicy({ name: "p", limits: [{ ...parallel, returns: whenDone({ staleAfterMs, maxWorkMs: 60_000 }) }] }));
     let end = (): void => undefined;
     const work = (): Promise<void> => new Promise((resolve) => (end = resolve));
@@ -128,7 +128,7 @@ describe("run", () => {
   });
 
   test("L21 · a settlement gives back renewed tokens, and those of a neighbour stay", async () => {
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] });
     const { clock, limiter } = world(definePolicy({ name: "p", limits: [{ ...parallel, returns: whenDone({ staleAfterMs: 12_002 }) }] }));
     let end = (): void => undefined;
     const done = run(limiter, "ann", () => new Promise<void>((resolve) => (end = resolve)));
@@ -252,7 +252,7 @@ describe("whenDone", () => {
 });
 
 test("L21 · a settlement that the open circuit breaker refused is made again when the store is available", async () => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] });
   const clock = new ManualClock(1_700_000_000_000);
   const store = new SlowStore(clock.now);
   const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [parallel] }, store: store as AsyncStore });

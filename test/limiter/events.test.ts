@@ -43,7 +43,7 @@ describe("events", () => {
   });
 
   test("of an asynchronous store come with the time that it took", async () => {
-    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
+    vi.useFakeTimers({ toFake: ["performance", "Date", "setTimeout", "setImmediate"] });
     try {
       const events: LimiterEvent[] = [];
       const store = new UnsteadyStore(clock);

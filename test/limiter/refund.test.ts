@@ -182,7 +182,7 @@ describe("a refund that comes late, or from elsewhere", () => {
   });
 
   test("by a server's clock, as well: an answer's age counts from when it was asked for", async () => {
-    vi.useFakeTimers({ toFake: ["performance"] });
+    vi.useFakeTimers({ toFake: ["performance", "Date"] });
     try {
       const server = new ManualClock(1_700_000_000_000);
       const pass = (ms: number): void => (vi.advanceTimersByTime(ms), server.advance(ms), undefined);
@@ -227,7 +227,7 @@ describe("a refund that comes late, or from elsewhere", () => {
   });
 
   test("gives nothing for what nobody was charged for: let through, refused locally, or given up on", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "setImmediate", "performance"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "setImmediate", "performance", "Date"] });
     try {
       const store = new UnsteadyStore(clock.now, { breaker: false });
       for (const onStoreError of ["allow", "local", "unavailable"] as const) {

@@ -224,7 +224,7 @@ describe("while the store is unavailable", () => {
 
   test("a store that is not asked any more can be asked to settle later, and only then", async () => {
     expectWarnings("SLUICE_STORE_UNAVAILABLE", "SLUICE_SETTLEMENT_FAILED");
-    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
+    vi.useFakeTimers({ toFake: ["performance", "Date", "setTimeout", "setImmediate"] });
     try {
       const { limiter, store, consume } = away();
       const fails = store.consume;

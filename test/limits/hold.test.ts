@@ -5,7 +5,7 @@ import { consumeRecords } from "../../src/core/records.js";
 import { keepTaken, RequestHold } from "../../src/limits/hold.js";
 import { keepRenewing, stopRenewing } from "../../src/limits/renewals.js";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] }));
 // Until the last work is over and its timer has ended: the next test begins one of its own.
 afterEach(async () => {
   if (vi.getTimerCount() > 0) await vi.advanceTimersByTimeAsync(LONG_MS);

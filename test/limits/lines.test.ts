@@ -8,7 +8,7 @@ vi.resetModules();
 const { releaseLate, settleLater } = await import("../../src/limits/settlements.js");
 const { startBeat, stopBeat, takeTurns } = await import("../../src/limits/turns.js");
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"] }));
 /** Whether the settlements of a test are no longer refused. */
 let isOver = false;
 // Until no settlement waits and the timer has ended: the next test begins one of its own.

@@ -5,7 +5,7 @@ import { consumeRecords } from "../../src/core/records.js";
 import { keepRenewing, stopRenewing } from "../../src/limits/renewals.js";
 import { expectWarnings } from "../setup/warnings.js";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] }));
 // Until the last work is over and its timer has ended: the next test begins one of its own.
 afterEach(async () => {
   if (vi.getTimerCount() > 0) await pass(70_000);

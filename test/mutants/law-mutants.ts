@@ -8,6 +8,7 @@ const FAILING = "together-failing";
 const COSTS = "laws-costs";
 const FINES = "fines";
 const QUOTA = "laws-quota";
+const TWO_CLOCKS = "two-clocks";
 
 /** The mistakes against the laws, law by law. */
 export const lawMutants: readonly Mutant[] = [
@@ -605,6 +606,36 @@ export const lawMutants: readonly Mutant[] = [
     item: "L2", test: FINES, in: "whileBlocked",
     find: "Math.max(reading.retryAfterMs, blockMs)",
     replace: "blockMs",
+  },
+  {
+    item: "L6", test: TWO_CLOCKS, in: "LostTime.look",
+    find: "growthMs <= LEAST_GROWTH_MS",
+    replace: "growthMs === 0",
+  },
+  {
+    item: "L6", test: TWO_CLOCKS, in: "LostTime.look",
+    find: "this === byDefault && isOtherPlatform()",
+    replace: "false",
+  },
+  {
+    item: "L6", test: TWO_CLOCKS, in: "MemoryStore.consume",
+    find: "!this.#lost.look(now)",
+    replace: "true",
+  },
+  {
+    item: "L6", test: TWO_CLOCKS, in: "MemoryShard.#age",
+    find: "limit.fullMs === 0",
+    replace: "limit.fullMs < 0",
+  },
+  {
+    item: "L6", test: "suspended", in: "CircuitBreaker.refusal",
+    find: "this.#lost.look(monotonicClock()) ? this.refusal(call) : effect.error",
+    replace: "effect.error",
+  },
+  {
+    item: "L6", test: "suspended", in: "WaitQueue.join",
+    find: "if (isOld) this.#line.isNews = true;",
+    replace: "",
   },
   {
     item: "L6", test: FINES, in: "blockLeft",

@@ -5,14 +5,14 @@ import { afterEach, expect, test, vi } from "vitest";
 
 afterEach(() => void vi.useRealTimers());
 
-test("a quota goes by the date, which refills no rate", () => {
+test("L6 · a quota goes by the date, and for a rate a date that is set ahead is a suspension, which fills it once", () => {
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1, 12) });
   const quota = createLimiter({ policy: { capacity: 1, renews: daily() } });
   const rate = createLimiter({ policy: { refill: perSecond(1) } });
   for (const limiter of [quota, rate]) expect([limiter.consume("ada").allowed, limiter.consume("ada").allowed]).toEqual([true, false]);
 
   vi.setSystemTime(Date.UTC(2026, 0, 2));
-  expect([quota.consume("ada").allowed, rate.consume("ada").allowed]).toEqual([true, false]);
+  for (const limiter of [quota, rate]) expect([limiter.consume("ada").allowed, limiter.consume("ada").allowed]).toEqual([true, false]);
 });
 
 test("a waiter and a gate follow, with a list of four in `toFake`", async () => {

@@ -100,7 +100,7 @@ describe("SLUICE_LIMITER_PER_REQUEST", () => {
   });
 
   test("not when it takes them longer than a minute", async () => {
-    vi.useFakeTimers({ toFake: ["performance"] });
+    vi.useFakeTimers({ toFake: ["performance", "Date"] });
     const { createLimiter, given } = await freshSluice();
     for (let minute = 0; minute < 3; minute++) {
       await eachInItsTurn(99, () => createLimiter({ policy }));

@@ -1,7 +1,7 @@
 import { expected, ownMembers } from "../../core/check.js";
 import type { Vendor } from "../reading/vendor.js";
 import type { CallOptions, ClientInit, ClientOptions, Timing, Traffic } from "./options.js";
-import { sleep } from "./sleep.js";
+import { platformNow, sleep } from "./sleep.js";
 
 type Complete<T> = { readonly [Name in keyof T]-?: Exclude<T[Name], undefined> };
 
@@ -69,7 +69,7 @@ function hasOneUser(): boolean {
 /** Checks `time`, and fills in the platform's. */
 export function timing(): Check {
   return objectOf<Timing>({
-    now: isA("function", () => performance.now()),
+    now: isA("function", platformNow),
     wallNow: isA("function", Date.now),
     sleep: isA("function", sleep),
     random: isA("function", Math.random),

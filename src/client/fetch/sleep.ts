@@ -1,5 +1,10 @@
 import { abortReason } from "./abort.js";
 
+/** The monotonic clock of a client without a `time` of its own. */
+export function platformNow(): number {
+  return performance.now();
+}
+
 /**
  * Resolves after `ms`, never before by `performance.now`; rejects with the signal's reason once it aborts.
  *

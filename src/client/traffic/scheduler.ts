@@ -1,7 +1,7 @@
 import type { Timing, TrafficCall, TrafficResponse } from "../fetch/options.js";
 import { createCaller, drawsOf, observeResponse, recordCall, type Caller } from "./caller.js";
 import { countAhead, createCallQueue, enqueue, setTimer, type CallQueue, type QueuedCall, type RouteQueue } from "./queue.js";
-import { leastWait, throttleWait, type Draw, type Throttle } from "./throttle.js";
+import { ageThrottle, leastWait, throttleWait, type Draw, type Throttle } from "./throttle.js";
 
 // The deadlines of all queued calls are checked at most this often, however fast responses arrive.
 const DROP_INTERVAL_MS = 100;
@@ -41,6 +41,12 @@ export function observeCall(
   if (!isKnown || queue.routes.size === 0) return;
   queue.nextDropAt = Math.min(queue.nextDropAt, queue.lastDropAt + DROP_INTERVAL_MS);
   checkQueue({ caller, queue }, timing);
+}
+
+/** Makes all pauses end `ms` earlier, and sends the calls that may be sent then. */
+export function endPauses(scheduler: Scheduler, ms: number, timing: Timing): void {
+  for (const throttle of scheduler.caller.throttles.values()) ageThrottle(throttle, ms);
+  checkQueue(scheduler, timing);
 }
 
 // Sends or drops the new call, or leaves it queued. Looks at no other call, so thousands of calls may be queued.

@@ -59,6 +59,12 @@ export function pauseThrottle(throttle: Throttle, waitMs: number, lastSent: numb
   throttle.probeAt = now + PROBE_AFTER_MS;
 }
 
+/** Ends the pause and fills the pace as if `ms` had passed: the clock lost them while the machine was suspended. */
+export function ageThrottle(throttle: Throttle, ms: number): void {
+  for (const end of ["pausedUntil", "resumeAt", "nextSlotAt", "probeAt"] as const) throttle[end] -= ms;
+  if (throttle.pace !== null) throttle.pace.bucket.at -= ms;
+}
+
 /** A throttle, and the tokens that a call takes of its limit. */
 export interface Draw {
   readonly throttle: Throttle;

@@ -7,13 +7,15 @@
  * @experimental
  */
 import { checkOptions, expected } from "../../core/check.js";
-import type { Traffic, TrafficCall } from "../fetch/options.js";
+import { lostTimeOf, monotonicClock, type LostTime } from "../../core/clock.js";
+import type { Timing, Traffic, TrafficCall } from "../fetch/options.js";
+import { platformNow } from "../fetch/sleep.js";
 import { believedLimits } from "../reading/rate-limit-fields.js";
 import { sharesWork } from "../../platform.js";
 import { recordCall, routeOf, routePause } from "./caller.js";
 import { getOrCreate } from "./lru.js";
 import { createCallQueue } from "./queue.js";
-import { createScheduler, observeCall, scheduleCall, type Scheduler } from "./scheduler.js";
+import { createScheduler, endPauses, observeCall, scheduleCall, type Scheduler } from "./scheduler.js";
 
 export type { Timing, Traffic, TrafficCall, TrafficResponse } from "../fetch/options.js";
 export type { RateLimit } from "../reading/rate-limit.js";
@@ -70,10 +72,13 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
   // The scheduler and position of each call's first attempt: its retries keep both.
   const tickets = new WeakMap<TrafficCall, { readonly scheduler: Scheduler; readonly position: number }>();
   let position = 0;
+  let lost: LostTime | undefined;
+  let agedMs = 0;
 
   return {
     limits: believedLimits,
     async schedule(call, timing) {
+      countLostTime(timing);
       const isRetry = tickets.has(call);
       const ticket = tickets.get(call) ?? { scheduler: schedulerOf(call), position: position++ };
       tickets.set(call, ticket);
@@ -94,6 +99,17 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
       if (ticket !== undefined) observeCall(ticket.scheduler, call, response, timing, { pace, isShared });
     },
   };
+
+  /** A pause that ended while the machine was suspended must refuse no call. */
+  function countLostTime(timing: Timing): void {
+    // A `now` of one's own, without a `wallNow`, is the only clock.
+    const own = timing.wallNow === Date.now ? timing.now : timing;
+    lost ??= lostTimeOf(timing.now === platformNow ? monotonicClock : own);
+    lost.look(timing.now());
+    const ms = lost.lostMs - agedMs;
+    agedMs += ms;
+    if (ms > 0) for (const scheduler of schedulers.values()) endPauses(scheduler, ms, timing);
+  }
 
   function schedulerOf({ origin, identity }: TrafficCall): Scheduler {
     return getOrCreate(schedulers, JSON.stringify([origin, identity]), MAX_CALLERS, createScheduler);

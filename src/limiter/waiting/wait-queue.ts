@@ -1,4 +1,4 @@
-import { monotonicClock } from "../../core/clock.js";
+import { lostTimeOf, monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId } from "../../core/policy.js";
 import type { Charges } from "../charge.js";
@@ -45,6 +45,9 @@ export class WaitQueue {
   #round: Round | null = null;
   #sleepsUntil = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #lost = lostTimeOf(monotonicClock);
+  /** What the clock had lost when the store was asked last. */
+  #lostMs = this.#lost.lostMs;
 
   /** `charges` are those of any caller. `onEnd` is called once, when no caller and no call is left. */
   constructor(setup: QueueSetup, polls: Polls, charges: Charges, onEnd: () => void) {
@@ -65,7 +68,12 @@ export class WaitQueue {
 
   /** Adds a caller. Refuses it at once when its tokens will come too late. */
   join(caller: QueuedCaller): void {
-    if (this.#line.join(caller, monotonicClock())) this.#goOn();
+    const now = monotonicClock();
+    this.#lost.look(now);
+    // After a suspension the store is asked before anyone is refused.
+    const isOld = this.#lost.lostMs > this.#lostMs;
+    if (isOld) this.#line.isNews = true;
+    if (this.#line.join(caller, now) || isOld) this.#goOn();
   }
 
   /** Removes callers. Their promises reject with `reason`. */
@@ -97,6 +105,7 @@ export class WaitQueue {
   #send(round: Round): void {
     const now = monotonicClock();
     const callers = this.#line.ready(now);
+    this.#lostMs = this.#lost.lostMs;
     // One more, so that the round does not end before all answers of a synchronous store are handed out.
     Object.assign(round, { sentAt: now, open: callers.length + 1, isNews: false });
     for (const answer of callers.map((caller, place) => this.#ask(round, caller, place))) answer();

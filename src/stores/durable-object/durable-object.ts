@@ -5,8 +5,8 @@
  * @module sluice/durable-object
  * @experimental
  */
-import { checkClock, checkOptions, expected } from "../../core/check.js";
-import { readClock, type Clock } from "../../core/clock.js";
+import { checkOptions, expected } from "../../core/check.js";
+import { readClock, sharedClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
@@ -81,8 +81,7 @@ export class DurableObjectStore implements AsyncStore {
     if (object !== undefined && (typeof object !== "string" || object === "")) {
       throw new TypeError(expected("object", "a non-empty string", object));
     }
-    if (clock !== undefined) checkClock(clock);
-    this.clock = clock ?? "server";
+    this.clock = sharedClock(clock);
     this.guard = guard(guardOptionsOf(own));
     this.#namespace = namespace;
     this.#object = object;

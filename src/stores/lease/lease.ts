@@ -6,7 +6,7 @@
  * @experimental
  */
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
-import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
+import { monotonicClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
@@ -16,7 +16,7 @@ import { markNew } from "../../port/charged.js";
 import { checkDecision, type AsyncStore } from "../../port/store.js";
 import { isInUse, peekLease, returnable, type LeaseEffect } from "./key-lease.js";
 import { Leases, type KeyLease } from "./leases.js";
-import type { LeaseInstant, Take } from "./terms.js";
+import { readBoth, type LeaseInstant, type Take } from "./terms.js";
 
 /** The options of {@link leased}. */
 export interface LeaseOptions {
@@ -69,10 +69,10 @@ export interface LeaseOptions {
  */
 export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
   const {
-    leaseMs, clock = monotonicClock, wallClock = Date.now,
+    leaseMs, clock = monotonicClock, wallClock,
   } = checkOptions(options, ["leaseMs", "clock", "wallClock"], "an object with `leaseMs`");
   positiveInteger("leaseMs", leaseMs);
-  for (const each of [clock, wallClock]) checkClock(each);
+  for (const each of [clock, wallClock ?? clock]) checkClock(each);
   if (typeof store?.consume !== "function" || store.sync !== false) {
     throw new TypeError(
       `${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`,
@@ -85,8 +85,7 @@ export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
     );
   }
   if (!sharesWork()) return store;
-  const now = (): LeaseInstant => ({ steady: readClock(clock), wall: readClock(wallClock) });
-  return overLeases(store, leaseMs, now);
+  return overLeases(store, leaseMs, readBoth(clock, wallClock));
 }
 
 /** Makes the wrapper, for a platform where requests share work. */

@@ -1,3 +1,4 @@
+import { lostTimeOf, readClock, type Clock } from "../../core/clock.js";
 import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 
@@ -11,10 +12,22 @@ export interface LeaseTerms {
 
 /** An instant of this process, in whole milliseconds. */
 export interface LeaseInstant {
-  /** By a clock that never steps, and may stand still while the machine is suspended. */
+  /** By a clock that never steps. What it lost while the machine was suspended is added. */
   readonly steady: number;
   /** By the clock of the day, which may step, and goes on while the machine is suspended. */
   readonly wall: number;
+}
+
+/** Returns a function that reads both clocks, and counts what the first one lost while the machine was suspended. */
+export function readBoth(clock: Clock, wallClock?: Clock): () => LeaseInstant {
+  // With a wall clock that was passed apart, nothing counts as lost.
+  const lost = lostTimeOf(wallClock ?? clock);
+  const wallNow = wallClock ?? (typeof clock === "object" ? () => clock.wallNow() : Date.now);
+  return () => {
+    const [steady, wall] = [readClock(clock), readClock(wallNow)];
+    lost.look(steady, wall);
+    return { steady: steady + lost.lostMs, wall };
+  };
 }
 
 /** Whether less than `ms` have passed since `since`, by both clocks. */

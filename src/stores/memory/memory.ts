@@ -1,6 +1,6 @@
 import { limiterChecks } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
-import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
+import { lostTimeOf, monotonicClock, readClock, type Clock, type LostTime } from "../../core/clock.js";
 import { BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, redateBlock } from "../../core/records.js";
 import type { Costs } from "../../core/limit.js";
 import { adjust, renewHeld, type Decision } from "../../core/decision.js";
@@ -29,7 +29,7 @@ export interface MemoryStoreOptions {
    * work is under way, or ended with its process, take a place.
    */
   readonly maxKeys?: number | undefined;
-  /** Returns milliseconds. Default: {@link monotonicClock}. */
+  /** Returns milliseconds, or is two clocks. Default: {@link monotonicClock} and `Date.now`. */
   readonly clock?: Clock | undefined;
 }
 
@@ -74,6 +74,7 @@ export class MemoryStore implements SyncStore {
   readonly sync = true;
   readonly clock: Clock;
   readonly kinds = LIMIT_KINDS;
+  readonly #lost: LostTime;
 
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
   /** The fingerprint of the last key. */
@@ -103,12 +104,15 @@ export class MemoryStore implements SyncStore {
       throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
     }
     this.clock = clock;
+    this.#lost = lostTimeOf(clock);
     this.#maxKeys = maxKeys;
-    this.#table = new MemoryTable(maxKeys);
+    this.#table = new MemoryTable(maxKeys, this.#lost);
   }
 
   consume(policy: Policy, key: string, costs: Costs): Decision {
-    return this.#take(policy, key, costs, readClock(this.clock));
+    const now = readClock(this.clock);
+    const decision = this.#take(policy, key, costs, now);
+    return decision.allowed || !this.#lost.look(now) ? decision : this.#take(policy, key, costs, now);
   }
 
   /** Takes all charges or none, in one step. Throws a TypeError when two charges name the same bucket. */
@@ -168,7 +172,8 @@ export class MemoryStore implements SyncStore {
   }
 
   #peek(policy: Policy, key: string, costs: Costs, now: number): Decision {
-    return peekBlocked(this.#load(policy, key).buckets, policy, costs, now, this.#blockMs(now));
+    const decision = peekBlocked(this.#load(policy, key).buckets, policy, costs, now, this.#blockMs(now));
+    return decision.allowed || !this.#lost.look(now) ? decision : this.#peek(policy, key, costs, now);
   }
 
   #take(policy: Policy, key: string, costs: Costs, now: number): Decision {

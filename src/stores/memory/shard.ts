@@ -1,4 +1,5 @@
 import type { Bucket } from "../../core/bucket.js";
+import type { LostTime } from "../../core/clock.js";
 import type { Fingerprint } from "./fingerprint.js";
 import type { StoredLimit, StoredLimits } from "./stored-limits.js";
 
@@ -37,13 +38,19 @@ export class MemoryShard {
   /** The slot where the last eviction stopped; the next one continues there. */
   #hand = 0;
   readonly #limits: StoredLimits;
+  readonly #lost: Pick<LostTime, "lostMs">;
+  /** What the clock had lost when the buckets were last made older. */
+  #agedMs: number;
 
-  constructor(limits: StoredLimits) {
+  constructor(limits: StoredLimits, lost: Pick<LostTime, "lostMs">) {
     this.#limits = limits;
+    this.#lost = lost;
+    this.#agedMs = lost.lostMs;
   }
 
   /** Reads a bucket into `out`. An absent bucket reads as full. */
   get(key: Fingerprint, stored: StoredLimit, out: Bucket): void {
+    if (this.#agedMs !== this.#lost.lostMs) this.#age();
     const slot = this.#find(key, stored);
     if (slot < 0) {
       out.spent = 0;
@@ -137,6 +144,17 @@ export class MemoryShard {
     if (this.#words[WORDS * slot] !== high || this.#words[WORDS * slot + LOW] !== low) return false;
     const id = this.#words[WORDS * slot + LIMIT] as number;
     return stored === null || id === stored.id || this.#limits.get(id).limit.name === stored.limit.name;
+  }
+
+  // Makes each bucket older by what the clock lost, but for blocks: a corrected clock must lift no ban.
+  #age(): void {
+    const { lostMs } = this.#lost;
+    for (let slot = 0; slot <= this.#mask; slot++) {
+      if (!this.#isTaken(slot) || this.#limits.get(this.#words[WORDS * slot + LIMIT] as number).limit.fullMs === 0) continue;
+      const place = 4 * WORDS * slot + AT;
+      this.#bytes.setFloat64(place, this.#bytes.getFloat64(place, true) - (lostMs - this.#agedMs), true);
+    }
+    this.#agedMs = lostMs;
   }
 
   #isTaken(slot: number): boolean {

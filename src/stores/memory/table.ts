@@ -1,4 +1,5 @@
 import type { Bucket } from "../../core/bucket.js";
+import type { LostTime } from "../../core/clock.js";
 import type { Fingerprint } from "./fingerprint.js";
 import { MemoryShard } from "./shard.js";
 import { StoredLimits, type StoredLimit } from "./stored-limits.js";
@@ -24,6 +25,7 @@ export class MemoryTable {
   evictedBusy = 0;
 
   readonly #maxKeys: number;
+  readonly #lost: Pick<LostTime, "lostMs">;
   readonly #limits = new StoredLimits();
   /** Created on first use, so that a large empty table costs next to nothing. */
   readonly #shards: Array<MemoryShard | undefined>;
@@ -34,8 +36,9 @@ export class MemoryTable {
   #swept = 0;
   #untilSweep = 0;
 
-  constructor(maxKeys: number) {
+  constructor(maxKeys: number, lost: Pick<LostTime, "lostMs"> = { lostMs: 0 }) {
     this.#maxKeys = maxKeys;
+    this.#lost = lost;
     this.#shards = Array.from({ length: Math.ceil(maxKeys / BUCKETS_PER_SHARD) });
   }
 
@@ -78,6 +81,6 @@ export class MemoryTable {
     if (high === this.#high && this.#shard !== undefined) return this.#shard;
     const i = Math.floor(((high >>> 0) / 2 ** 32) * this.#shards.length);
     this.#high = high;
-    return (this.#shard = this.#shards[i] ??= new MemoryShard(this.#limits));
+    return (this.#shard = this.#shards[i] ??= new MemoryShard(this.#limits, this.#lost));
   }
 }

@@ -3,10 +3,10 @@
  * @module sluice/postgres
  */
 import { storeChecks } from "#diagnostics";
-import { readClock, type Clock } from "../../core/clock.js";
+import { readClock, sharedClock, type Clock } from "../../core/clock.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import { isHeldAt, type Decision } from "../../core/decision.js";
-import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
+import { ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { Move, Origin } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
@@ -82,8 +82,7 @@ export class PostgresStore implements AsyncStore {
     const { table = "sluice", denyCacheMs = 1_000, prepare, clock } = own;
     if (storeChecks) storeChecks.checkPostgresSetup(this, client, options);
     this.guard = guard(guardOptionsOf(own), { causeOf: () => notConnected(client) });
-    if (clock !== undefined) checkClock(clock);
-    this.clock = clock ?? "server";
+    this.clock = sharedClock(clock);
     this.#client = checkedClient(client);
     this.#table = table;
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);

@@ -3,10 +3,10 @@
  * @module sluice/redis
  */
 import { storeChecks } from "#diagnostics";
-import { readClock, type Clock } from "../../core/clock.js";
+import { readClock, sharedClock, type Clock } from "../../core/clock.js";
 import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
-import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
+import { ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Move, Origin } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
@@ -111,10 +111,9 @@ export class RedisStore implements AsyncStore {
     const own = ownMembers(options);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
     this.guard = guard(guardOptionsOf(own), { start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client) });
-    if (clock !== undefined) checkClock(clock);
-    this.clock = clock ?? "server";
+    this.clock = sharedClock(clock);
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
-    const now = clock === undefined ? () => "" : () => String(readClock(clock));
+    const now = (): string => (this.clock === "server" ? "" : String(readClock(this.clock)));
     this.#calls = new ScriptCalls(client, cluster, this.#denials, now, (request) => this.#router.add(request));
     const keyPrefix = keyPrefixOf(client);
     const isOneSlot = hasHashTag(`${keyPrefix}${prefix}:`);

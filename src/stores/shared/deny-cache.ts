@@ -1,4 +1,4 @@
-import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
+import { lostTimeOf, monotonicClock, readClock, type Clock, type LostTime } from "../../core/clock.js";
 import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
@@ -39,7 +39,8 @@ interface Denial {
  * was sent, so that the time for refilling is never underestimated.
  */
 export class DenyCache {
-  readonly #now: () => number;
+  readonly #clock: Clock;
+  readonly #lost: LostTime;
   readonly #forMs: number;
   readonly #isShared = sharesWork();
   // By the policy's name, then the short key, so that a lookup concatenates no strings.
@@ -53,7 +54,8 @@ export class DenyCache {
 
   constructor(forMs: number, clock: Clock = monotonicClock) {
     this.#forMs = forMs;
-    this.#now = () => readClock(clock);
+    this.#clock = clock;
+    this.#lost = lostTimeOf(clock);
   }
 
   /** Whether no denial is remembered, which is the usual state. */
@@ -142,10 +144,17 @@ export class DenyCache {
     return this.#denials.get(policy.name)?.get(shortKey(policy, key));
   }
 
-  #decide({ policy: own, snapshot, sentAt }: Denial, policy: Policy, costs: Costs): Decision | null {
-    const age = this.#now() - sentAt;
-    if (age < 0 || age >= this.#forMs || !samePolicy(own, policy)) return null;
-    return snapshot.refusalAfter(age, policy, costs);
+  #decide(denial: Denial, policy: Policy, costs: Costs): Decision | null {
+    const now = readClock(this.#clock);
+    const age = now + this.#lost.lostMs - denial.sentAt;
+    if (age < 0 || age >= this.#forMs || !samePolicy(denial.policy, policy)) return null;
+    const refusal = denial.snapshot.refusalAfter(age, policy, costs);
+    return refusal !== null && this.#lost.look(now) ? this.#decide(denial, policy, costs) : refusal;
+  }
+
+  /** The time by the clock, and what it lost while the machine was suspended. */
+  #now(): number {
+    return readClock(this.#clock) + this.#lost.lostMs;
   }
 
   // A denial that is gone may have been replaced; the replacement stays.

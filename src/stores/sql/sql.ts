@@ -1,4 +1,4 @@
-import { readClock, type Clock } from "../../core/clock.js";
+import { readClock, sharedClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
@@ -69,7 +69,7 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     this.#database = checkDatabase(database);
     const { sync = false, clock = Date.now } = this.#database;
     this.sync = sync;
-    this.clock = clock;
+    this.clock = sharedClock(clock);
     this.guard = guard(guardOptionsOf(this.#database));
   }
 

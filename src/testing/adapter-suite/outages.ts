@@ -1,4 +1,3 @@
-import type { Clock } from "../../core/clock.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import { adjustRecords, consumeRecords, type Records } from "../../core/records.js";
 import type { AsyncStore, Store } from "../../port/store.js";
@@ -116,7 +115,7 @@ async function recordResponses(start: StartServer, options: Parameters<StartServ
 }
 
 /** A small asynchronous store. It answers in a later turn of the event loop. */
-export function slowMemoryStore(clock: Clock): AsyncStore {
+export function slowMemoryStore(clock: () => number): AsyncStore {
   const kept = new Map<string, Records>();
   const recordsOf = (policy: Policy, key: string): Records => {
     const records = kept.get(bucketId(policy, key)) ?? new Map();
@@ -140,7 +139,7 @@ export function slowMemoryStore(clock: Clock): AsyncStore {
 }
 
 /** Stores that fail: one throws, one rejects, and one never answers. */
-export function failingStores(clock: Clock): readonly [Store, Store, Store] {
+export function failingStores(clock: () => number): readonly [Store, Store, Store] {
   const fail = (): never => {
     throw new Error("the store fails on purpose");
   };

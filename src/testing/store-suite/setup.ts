@@ -1,4 +1,3 @@
-import type { Clock } from "../../core/clock.js";
 import type { GuardOptions } from "../../port/guard-options.js";
 import type { Store } from "../../port/store.js";
 import type { TestFunction } from "../runner.js";
@@ -36,7 +35,7 @@ export interface StoreSetup extends GuardOptions {
    * The clock to use instead of the store's own. A store that normally reads its server's clock must accept one, too:
    * send the time with the call. Without it, no test can check a window of a month or a clock that steps back.
    */
-  readonly clock?: Clock;
+  readonly clock?: () => number;
   /** The most keys to remember (trait `bound`). The store must be new and empty. */
   readonly maxKeys?: number;
   /**

@@ -11,7 +11,7 @@ import { limited, talk, URL_A } from "../fake-server.js";
 const DAY_MS = 86_400_000;
 
 describe("timers", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
   afterEach(() => void vi.useRealTimers());
 
   test("48 · a wait longer than a timer can hold is split into several timers", async () => {

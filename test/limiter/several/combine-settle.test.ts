@@ -157,7 +157,7 @@ describe("a settlement of several of which one fails", () => {
 
   test("can be settled again where the store was not asked, and there alone", async () => {
     expectWarnings("SLUICE_STORE_UNAVAILABLE", "SLUICE_SETTLEMENT_FAILED");
-    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
+    vi.useFakeTimers({ toFake: ["performance", "Date", "setTimeout", "setImmediate"] });
     try {
       const [first, second] = [new UnsteadyStore(() => 0, { breaker: { failures: 1 } }), new UnsteadyStore(() => 0, { breaker: false })];
       const user = createLimiter({ policy: { name: "user", ...few }, store: first });

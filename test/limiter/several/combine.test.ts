@@ -113,7 +113,7 @@ describe.each(kinds)("L10 · limiters together over %s", (_, storesOf) => {
 });
 
 test("L1 · by a server's clock too, a late refund gives back nothing that came back by itself", async () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
+  vi.useFakeTimers({ toFake: ["performance", "Date"] });
   try {
     const { user, tenant } = limitersOver(twice(new TogetherLater(() => Math.floor(performance.now()))));
     const both = combine({ user, tenant });

@@ -8,7 +8,7 @@ import { histories } from "../../helpers/histories.js";
 import { LaterStore } from "../../helpers/stores.js";
 import type { RateNumbers } from "../../helpers/arbitraries.js";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

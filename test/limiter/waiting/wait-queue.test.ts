@@ -12,7 +12,7 @@ import { Polls } from "../../../src/limiter/waiting/polls.js";
 import type { QueuedCaller } from "../../../src/limiter/waiting/round.js";
 import { WaitQueue } from "../../../src/limiter/waiting/wait-queue.js";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

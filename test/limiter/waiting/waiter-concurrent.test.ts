@@ -5,7 +5,7 @@ import { createLimiter, createWaiter, definePolicy, perSecond, type Costs, type 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../../helpers/stores.js";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

@@ -6,7 +6,7 @@ import { expectWarnings } from "../../setup/warnings.js";
 
 const policy = { name: "mail", capacity: 3, refill: perSecond(2) };
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
 const start = (): number => performance.now();

@@ -3,7 +3,7 @@ import { createLimiter, createWaiter, definePolicy, MemoryStore, perHour, perMin
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

@@ -39,7 +39,7 @@ describe("a queue for each bucket", () => {
 });
 
 describe("L12 · a statement without an answer", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance", "Date"] }));
   afterEach(() => void vi.useRealTimers());
 
   /** Lets time pass, and with it turns of the loop. */

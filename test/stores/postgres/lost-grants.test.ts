@@ -23,7 +23,7 @@ describe("L12 · a statement for many buckets without an answer", () => {
   let store: PostgresStore;
 
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance", "Date"] });
     sent = [];
     const client: PostgresClient = {
       query: (_, values) =>

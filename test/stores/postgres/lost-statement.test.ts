@@ -29,7 +29,7 @@ describe("a statement without an answer", () => {
   let store: PostgresStore;
 
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance", "Date"] });
     sent = [];
     const client: PostgresClient = {
       query: (_, values) =>

@@ -1,4 +1,5 @@
 import { show } from "../../../core/check.js";
+import { readClock, type Clock } from "../../../core/clock.js";
 import { bucketId, type Policy } from "../../../core/policy.js";
 import { consumeRecords, type Records } from "../../../core/records.js";
 import type { GuardedStore, Store, SyncStore } from "../../../port/store.js";
@@ -148,7 +149,7 @@ function protect(store: Store, policy: Policy): GuardedStore {
 }
 
 /** Makes a small store in memory. */
-function makeLocal(clock: () => number): SyncStore {
+function makeLocal(clock: Clock): SyncStore {
   const kept = new Map<string, Records>();
   return {
     sync: true,
@@ -157,7 +158,7 @@ function makeLocal(clock: () => number): SyncStore {
       const name = bucketId(policy, key);
       const records = kept.get(name) ?? new Map();
       kept.set(name, records);
-      return consumeRecords(records, policy, costs, clock()).decision;
+      return consumeRecords(records, policy, costs, readClock(clock)).decision;
     },
   };
 }
