@@ -5,6 +5,7 @@ const MERGE = "merge";
 const WAITING = "waiting";
 const BODY = "body";
 const SNAPSHOT = "snapshot";
+const SAME = "same-request";
 
 /** The mistakes against the client's items of the HTTP contract that are about calls, not about reading fields. */
 export const clientCallMutants: readonly Mutant[] = [
@@ -17,6 +18,21 @@ export const clientCallMutants: readonly Mutant[] = [
     item: "57", test: SNAPSHOT, in: "parseCall",
     find: "const isLate = options.traffic || (retry",
     replace: "const isLate = options.traffic && (retry",
+  },
+  {
+    item: "57", test: SAME, in: "membersOf",
+    find: "of prototypesOf(value)",
+    replace: "of [value]",
+  },
+  {
+    item: "57", test: SAME, in: "prototypesOf",
+    find: '!Object.hasOwn(at, "isPrototypeOf")',
+    replace: "true",
+  },
+  {
+    item: "57", test: SAME, in: "partOf",
+    find: "request instanceof Request",
+    replace: "false",
   },
   {
     item: "57", test: SNAPSHOT, in: "sendWithRetries",

@@ -1,6 +1,7 @@
 import { expected } from "../../core/check.js";
 import { sharesWork } from "../../platform.js";
 import type { ClientInit, TrafficCall } from "./options.js";
+import { hasMember } from "./members.js";
 import { parseCallOptions, type Settings } from "./settings.js";
 
 /** One call: its request, and the settings that apply to it. */
@@ -26,32 +27,32 @@ const RELATIVE_BASE = "http://relative.invalid";
  * Parses a call. Throws a TypeError or RangeError for wrong options, and the error of `Request` for a wrong request.
  */
 export function parseCall(input: string | URL | Request, init: ClientInit, settings: Settings): ClientCall {
-  // `fetch(url, request)`: a `Request` has its values as getters of the prototype, not as own properties. The options
-  // of a library may have a `url`, and none has `bodyUsed`.
-  if ("bodyUsed" in init) return parseCall(new Request(input, init as RequestInit), {}, settings);
   // `fetch` ignores undefined members. They must not override those of a `Request`.
-  const plain: RequestInit = Object.create(null);
+  let plain: RequestInit = Object.create(null);
   const options = parseCallOptions(init, settings, plain as Record<string, unknown>);
-  const request = typeof input === "object" && "url" in input ? input : null;
+  // `fetch(url, request)`. The options of a library may have a `url`, and none has `bodyUsed`.
+  if ("bodyUsed" in plain) [input, plain] = [new Request(input, plain), Object.create(null) as RequestInit];
+  const request = typeof input === "object" && hasMember(input, "url") ? (input as Request) : null;
   // As `fetch` does, at the call: the caller may change these objects while the call waits.
-  const given = plain.headers ?? request?.headers;
+  const given = plain.headers ?? partOf(request, "headers");
   if (given) plain.headers = copyHeaders(given);
-  const method = `${plain.method ?? request?.method ?? "GET"}`.toUpperCase();
+  const ownMethod = partOf(request, "method");
+  const method = `${plain.method ?? ownMethod ?? "GET"}`.toUpperCase();
   const { retry = settings.methods.some((each) => each.toUpperCase() === method) } = options;
   // Without a schedule the first attempt is sent at once, and the wrapped `fetch` copies what it must.
   const isLate = options.traffic || (retry && options.maxAttempts > 1 && !options.sensitive);
   if (plain.body) plain.body = copyBody(plain.body, isLate);
   const { signal, body, ...head } = plain;
   // Only the URL, method and headers of a request with a body are copied here: a copy of all would use the body up.
-  const withBody = request && !isReadMethod(request.method) ? request : null;
+  const withBody = ownMethod && !isReadMethod(ownMethod) ? request : null;
   // The caller cannot read the body any more, as after `fetch`.
   const own = withBody && !body && isLate ? new Request(withBody) : null;
   const copyHead = (at: typeof input): Request =>
-    new Request(at, { method: request?.method, ...head, signal: null } as RequestInit);
+    new Request(at, { __proto__: null, method: ownMethod, ...head, signal: null } as RequestInit);
   let about: Request;
   let base = "";
   try {
-    about = copyHead(withBody?.url ?? input);
+    about = copyHead(partOf(withBody, "url") ?? input);
   } catch (error) {
     if (typeof input !== "string") throw error;
     // There is no page that the URL could be relative to. The wrapped `fetch` may know a base.
@@ -81,7 +82,7 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
     path,
     method,
     identity,
-    signal: signal === undefined ? (request?.signal ?? null) : signal,
+    signal: signal === undefined ? (partOf(request, "signal") ?? null) : signal,
     repeatable,
     source: repeatable ? own : null,
     mergeKey: mergeable ? JSON.stringify(facts) : null,
@@ -91,6 +92,13 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
 /** Whether a request with this method only reads: `GET` or `HEAD`. */
 export function isReadMethod(method: string): boolean {
   return method === "GET" || method === "HEAD";
+}
+
+/** What `fetch` sends of a request, whose class may have getters that say something else. */
+function partOf<Name extends keyof Request>(request: Request | null, name: Name): Request[Name] | undefined {
+  // Some polyfills have no getters.
+  const part: unknown = request instanceof Request && Reflect.get(Request.prototype, name, request);
+  return (part as Request[Name]) || request?.[name];
 }
 
 /** Copies headers in the form that they have, so that a wrapped `fetch` sees what the caller wrote. */
@@ -112,8 +120,8 @@ function copyPair(pair: Iterable<string>): [string, string] {
  * of the three members, nor has an object of which `fetch` makes text. The forms of the package form-data are streams.
  */
 function isRepeatable(body: unknown): boolean {
-  const object = Object(body) as object;
-  return object !== body || (("byteLength" in object || "size" in object || "append" in object) && !("pipe" in object));
+  const has = (name: string): boolean => hasMember(body, name);
+  return Object(body) !== body || ((has("byteLength") || has("size") || has("append")) && !has("pipe"));
 }
 
 /**
@@ -123,11 +131,14 @@ function isRepeatable(body: unknown): boolean {
 function copyBody(body: BodyInit, isLate: unknown): BodyInit {
   const object = Object(body) as ArrayBuffer & Partial<ArrayBufferView>;
   // Not by `instanceof`: a test environment may have an `ArrayBuffer` of its own.
-  if (isLate && "byteLength" in object) {
-    return new Uint8Array(object.buffer ?? object, object.byteOffset, object.byteLength).slice();
+  if (isLate && hasMember(body, "byteLength")) {
+    const { buffer = object } = object;
+    // As `fetch` does: another thread may change it while it is sent.
+    if (`${buffer}` === "[object SharedArrayBuffer]") throw new TypeError(expected("body", "bytes that no threads share", body));
+    return new Uint8Array(buffer, object.byteOffset, object.byteLength).slice();
   }
   // React Native's `FormData` cannot be read.
-  if (!("append" in object && Symbol.iterator in object)) return body;
+  if (!(hasMember(body, "append") && Symbol.iterator in object)) return body;
   // The `fetch` of another package may know only its own forms.
   const Form = [URLSearchParams, FormData].find((each) => body instanceof each) ?? body.constructor;
   const copy = new (Form as typeof FormData)();

@@ -43,7 +43,7 @@ export interface ClientOptions {
    *
    * Default: true with an `identity`; true with the platform's own `fetch` in a browser's page or in React Native;
    * false everywhere else. There, a wrapped `fetch` may sign requests for several users, and one user would get
-   * another's response.
+   * another's response. A page whose cookies may change users while a call is pending needs an `identity`, too.
    */
   readonly merge?: boolean | undefined;
   /**
@@ -108,7 +108,9 @@ export interface CallOptions {
   readonly onWait?: ((wait: WaitInfo) => void) | undefined;
 }
 
-/** The second argument of a call: `RequestInit` and the {@link CallOptions}. */
+/**
+ * The second argument of a call: `RequestInit` and the {@link CallOptions}. Inherited members count, as for `fetch`.
+ */
 export interface ClientInit extends Omit<RequestInit, "signal">, CallOptions {
   /** Ends the call and its waits. Undefined is as good as null, for code that passes on a signal it may not have. */
   readonly signal?: AbortSignal | null | undefined;

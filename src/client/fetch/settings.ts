@@ -1,5 +1,6 @@
 import { expected, ownMembers } from "../../core/check.js";
 import type { Vendor } from "../reading/vendor.js";
+import { membersOf } from "./members.js";
 import type { CallOptions, ClientInit, ClientOptions, Timing, Traffic } from "./options.js";
 import { platformNow, sleep } from "./sleep.js";
 
@@ -118,18 +119,18 @@ function arrayOf(type: "string" | "number", byDefault: readonly unknown[]): Chec
 }
 
 /**
- * Accepts objects, of which only own members count. A member that `checks` lacks is moved to `others`; without that it
- * throws.
+ * Accepts objects, of which only own members count. A member that `checks` lacks throws. With `others` it is moved
+ * there, and inherited members count, as in the options of `fetch`.
  */
 function objectOf<T>(checks: Checks<T>, others?: Record<string, unknown>): Check {
   const anObject = accept("an object", (value) => typeof value === "object" && value, {});
   return (name, value) => {
-    const own = ownMembers(anObject(name, value)) as Record<string, unknown>;
-    for (const key in own) {
+    const members = (others ? membersOf : ownMembers)(anObject(name, value) as Record<string, unknown>);
+    for (const key in members) {
       if (Object.hasOwn(checks, key)) continue;
       if (!others) throw new TypeError(expected("option", `one of ${Object.keys(checks).join(", ")}`, key));
-      if (own[key] !== undefined) others[key] = own[key];
+      if (members[key] !== undefined) others[key] = members[key];
     }
-    return Object.fromEntries(Object.entries<Check>(checks).map(([key, check]) => [key, check(key, own[key])]));
+    return Object.fromEntries(Object.entries<Check>(checks).map(([key, check]) => [key, check(key, members[key])]));
   };
 }
