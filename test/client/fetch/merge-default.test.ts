@@ -42,6 +42,38 @@ test("54 · nor where the platform's own fetch was patched on a server", async (
   expect(await ask(createFetch())).toEqual(OWN);
 });
 
+/** A browser's page. Its cookie belongs to alice when it asks, and to bob before she has her answer. */
+async function changeSession(more: (session: { user: string }) => ClientOptions): Promise<string[]> {
+  pretend("a browser's page");
+  const session = { user: "alice" };
+  let answer: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  replaceGlobal("fetch", async () => {
+    const text = `mail of ${session.user}`;
+    await answered;
+    return new Response(text);
+  });
+  const fetch = createFetch(more(session));
+  const calls = [fetch(URL_A)];
+  session.user = "bob";
+  calls.push(fetch(URL_A));
+  answer();
+  const responses = await Promise.all(calls);
+  return Promise.all([...responses, await fetch(URL_A)].map((response) => response.text()));
+}
+
+test("54 · a page whose session changes meanwhile gets the answer of the old one until that has arrived", async () => {
+  expect(await changeSession(() => ({}))).toEqual(["mail of alice", "mail of alice", "mail of bob"]);
+});
+
+const cures: [name: string, options: (session: { user: string }) => ClientOptions][] = [
+  ["an identity", (session) => ({ identity: () => session.user })],
+  ["merging off", () => ({ merge: false })],
+];
+test.each(cures)("54 · with %s each session gets its own answer", async (_, more) => {
+  expect(await changeSession(more)).toEqual(["mail of alice", "mail of bob", "mail of bob"]);
+});
+
 /** How many requests three equal calls become. */
 async function requestsOf(given: ClientOptions, wrapped: boolean): Promise<number> {
   let sent = 0;
