@@ -61,6 +61,14 @@ test("no sample knows its caller by a header that the caller makes up", () => {
   expect(madeUp.map(([name]) => name)).toEqual(["examples/server/identity.ts"]);
 });
 
+test("a sample in which callers name the account shows them no budget of it", () => {
+  const naming = samples().filter(([, text]) => /rateLimit/.test(text) && /\["(?:phone|account|network)",|codeReceiver/.test(text));
+  expect(naming.length).toBeGreaterThan(14);
+  const telling = naming.filter(([, text]) => !/headers: \[\]|QUIET/.test(text));
+  // The first draws the bucket that you choose. The second proves the account by an API key.
+  expect(telling.map(([name]) => name)).toEqual(["examples/server/live.ts", expect.stringContaining("docs/guides/recipes.md")]);
+});
+
 test("each Redis client of a sample has a listener for errors, and calls that end", () => {
   const clients = samples().filter(([, text]) => text.includes("new Redis("));
   expect(clients.length).toBeGreaterThan(8);

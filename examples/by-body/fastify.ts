@@ -8,9 +8,10 @@ export async function createApp({ sendCode, clock }: Service): Promise<FastifyIn
   const app: FastifyInstance = Fastify({ bodyLimit: 1_000 });
 
   // 1. Each address, in onRequest, before a body is read.
-  await app.register(rateLimit, { policy: perAddress, key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) });
+  await app.register(rateLimit, { policy: perAddress, headers: [], key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) });
 
-  // 3. Each number, in preHandler. A message that was sent costs, so its token stays taken.
+  // 3. Each number, in preHandler. A message that was sent costs, so its token stays taken. Fields, which the plugin turns off, would tell
+  // a stranger how many were sent.
   const phones = app.rateLimit({ policy: perPhone, key: (request) => ["phone", phoneOf(request.body)], unidentified: "skip" });
   app.post("/code", { preHandler: phones }, async (request, reply) => {
     const phone = phoneOf(request.body);

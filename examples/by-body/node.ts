@@ -8,10 +8,10 @@ const bodyOf = (request: IncomingMessage): Promise<unknown> => readJson(request,
 
 export function createListener({ sendCode, clock }: Service): RequestListener {
   // 1. Each address, before a body is read.
-  const addresses = rateLimit({ policy: perAddress, key: (request) => addressKey(request.socket.remoteAddress, { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) });
+  const addresses = rateLimit({ policy: perAddress, headers: [], key: (request) => addressKey(request.socket.remoteAddress, { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) });
 
-  // 3. Each number. A message that was sent costs, so its token stays taken.
-  const phones = rateLimit({ policy: perPhone, key: async (request) => ["phone", phoneOf(await bodyOf(request))], unidentified: "skip", store: new MemoryStore({ clock }) });
+  // 3. Each number. A message that was sent costs, so its token stays taken. Fields would tell a stranger how many were sent.
+  const phones = rateLimit({ policy: perPhone, headers: [], key: async (request) => ["phone", phoneOf(await bodyOf(request))], unidentified: "skip", store: new MemoryStore({ clock }) });
   const code = phones(async (request, response) => {
     const phone = phoneOf(await bodyOf(request));
     if (phone === undefined) return answer(response, 400, "Which number?");

@@ -8,10 +8,10 @@ const bodyOf = async (request: Request): Promise<unknown> => request.body && rea
 /** `addressOf` depends on your platform: `CF-Connecting-IP` on Cloudflare, `info.remoteAddr.hostname` in Deno. */
 export function createHandler({ sendCode, clock }: Service, addressOf: (request: Request) => string | undefined): (request: Request) => Promise<Response> {
   // 1. Each address, before a body is read.
-  const addresses = rateLimit({ policy: perAddress, key: (request) => addressKey(addressOf(request), { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) });
+  const addresses = rateLimit({ policy: perAddress, headers: [], key: (request) => addressKey(addressOf(request), { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) });
 
-  // 3. Each number. A message that was sent costs, so its token stays taken.
-  const phones = rateLimit({ policy: perPhone, key: async (request) => ["phone", phoneOf(await bodyOf(request))], unidentified: "skip", store: new MemoryStore({ clock }) });
+  // 3. Each number. A message that was sent costs, so its token stays taken. Fields would tell a stranger how many were sent.
+  const phones = rateLimit({ policy: perPhone, headers: [], key: async (request) => ["phone", phoneOf(await bodyOf(request))], unidentified: "skip", store: new MemoryStore({ clock }) });
   const code = phones(async (request) => {
     const phone = phoneOf(await bodyOf(request));
     if (phone === undefined) return new Response("Which number?", { status: 400 });

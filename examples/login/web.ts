@@ -38,6 +38,7 @@ export function login({ check, secret, addressOf, store = new MemoryStore() }: L
         : { place: ["browser", email, browser], strangers: unlimited, network: unlimited };
     },
     unidentified: "refuse", // 401 without an e-mail address
+    headers: [], // they would tell a stranger how often others tried the account
     // Only a login that succeeded is free. A client that left before the answer has the status 499, so its guess costs.
     actualCost: ({ status }) => (status === 204 ? 0 : undefined),
   });

@@ -4,7 +4,7 @@ import express, { type NextFunction, type Request, type Response } from "express
 import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/express";
 import { askForCaller, identify } from "./identity.js";
-import { codeReceiver, phoneOf } from "./phone.js";
+import { codeReceiver, phoneOf, QUIET } from "./phone.js";
 import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = ({ policies, store, telling, failing, onDecision }) => {
@@ -16,6 +16,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
       key,
       unidentified: askForCaller,
       ...telling,
+      ...(policy === policies["login-code"] && QUIET),
       onDecision,
     });
 

@@ -2,7 +2,7 @@
 import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { rateLimit } from "sluice/fastify";
 import { askForCaller, identify } from "./identity.js";
-import { codeReceiver, phoneOf } from "./phone.js";
+import { codeReceiver, phoneOf, QUIET } from "./phone.js";
 import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = async ({ policies, store, telling, failing, onDecision }) => {
@@ -30,7 +30,7 @@ export const buildServer: BuildServer = async ({ policies, store, telling, faili
     limited.get("/inbox", (_, reply) => send(reply, inbox()));
     limited.post("/exports", { config: { rateLimit: { policy: policies.bulk } } }, (_, reply) => send(reply, startExport()));
     limited.post("/reports", { config: { rateLimit: { policy: policies.reports } } }, async (_, reply) => send(reply, await makeReport()));
-    const codes = { policy: policies["login-code"], key: (request: FastifyRequest) => codeReceiver(request.raw) };
+    const codes = { policy: policies["login-code"], key: (request: FastifyRequest) => codeReceiver(request.raw), ...QUIET };
     limited.post("/login/code", { config: { rateLimit: codes } }, async (request, reply) => send(reply, sendLoginCode(await phoneOf(request.raw))));
   });
 

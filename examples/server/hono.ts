@@ -5,7 +5,7 @@ import { Hono, type Context } from "hono";
 import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/hono";
 import { askForCaller, identify } from "./identity.js";
-import { codeReceiver, phoneOf } from "./phone.js";
+import { codeReceiver, phoneOf, QUIET } from "./phone.js";
 import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 type Env = { Bindings: HttpBindings };
@@ -19,6 +19,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
       key,
       unidentified: askForCaller,
       ...telling,
+      ...(policy === policies["login-code"] && QUIET),
       onDecision: (decision, c) => onDecision(decision, c.env.incoming),
     });
 

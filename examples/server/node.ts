@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/node";
 import { askForCaller, identify } from "./identity.js";
-import { codeReceiver, phoneOf } from "./phone.js";
+import { codeReceiver, phoneOf, QUIET } from "./phone.js";
 import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = ({ policies, store, telling, failing, onDecision }) => {
@@ -15,6 +15,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
       key,
       unidentified: askForCaller,
       ...telling,
+      ...(policy === policies["login-code"] && QUIET),
       onDecision,
       onError: (error, _, response) => send(response, failed(error)),
     });

@@ -5,6 +5,9 @@ import { identify } from "./identity.js";
 
 const LONGEST_BODY = 1_000;
 
+/** A caller may name any number. Fields would tell how many codes it was sent. */
+export const QUIET = { headers: [] };
+
 const numbers = new WeakMap<IncomingMessage, Promise<string | null>>();
 
 /**

@@ -35,13 +35,14 @@ describe.each(frameworks)("%s", (_, listenerOf) => {
       server.close();
     });
     const { port } = server.address() as AddressInfo;
+    const ask = (body: string) => fetch(`http://127.0.0.1:${port}/code`, { method: "POST", body, headers: { "content-type": "application/json" } });
     const post = async (body: string): Promise<number> => {
-      const response = await fetch(`http://127.0.0.1:${port}/code`, { method: "POST", body, headers: { "content-type": "application/json" } });
+      const response = await ask(body);
       await response.text();
       return response.status;
     };
     const code = (phone: unknown) => post(JSON.stringify({ phone }));
-    return { clock, sent, post, code };
+    return { clock, sent, ask, post, code };
   }
 
   test("a number gets three messages between all spellings", async () => {
@@ -50,6 +51,19 @@ describe.each(frameworks)("%s", (_, listenerOf) => {
     for (const phone of ["+49 151 5550100", "+491515550100", "0049 (151) 555-0100", "+49.151.5550100", "+491515550101"]) statuses.push(await code(phone));
     expect(statuses).toEqual([200, 200, 200, 429, 200]);
     expect(sent).toEqual(["+491515550100", "+491515550100", "+491515550100", "+491515550101"]);
+  });
+
+  test("a stranger cannot tell a number that others asked a code for from one that got none", async () => {
+    const { ask, code } = await serve();
+    await code("+491515550100");
+    const answerFor = async (phone: string) => {
+      const response = await ask(JSON.stringify({ phone }));
+      const { date: _, ...fields } = Object.fromEntries(response.headers);
+      return [response.status, fields, await response.text()];
+    };
+    expect(await answerFor("+491515550100")).toEqual(await answerFor("+491515550101"));
+    await code("+491515550100");
+    expect(await answerFor("+491515550100")).toEqual([429, expect.objectContaining({ "retry-after": "1200" }), expect.stringContaining('"code"')]);
   });
 
   test("a body without a number, too long or no JSON reaches nothing, and costs its address", async () => {

@@ -87,6 +87,26 @@ describe.each(Object.entries(servers))("%s", (_, serve) => {
     for (let i = 0; i < 20; i++) expect([await enter("ann", "ann's secret"), await enter("ann", "ann's secret", known)]).toEqual([204, 204]);
   });
 
+  test("a stranger cannot tell an account that others tried from one that no caller tried", async () => {
+    const { send, guess } = await door();
+    for (const network of ["n1", "n2", "n3"]) await guess("ann", 4, { network });
+    const answerFor = async (email: string, address: string) => {
+      const response = await send({ email, password: "guess" }, address, "");
+      const { date: _, ...fields } = Object.fromEntries(response.headers);
+      return [response.status, fields, await response.text()];
+    };
+    const told = await answerFor("ann", "192.0.2.1");
+    expect(told).toEqual(await answerFor("bob", "192.0.2.2"));
+    expect(Object.keys(told[1] as object).filter((name) => /limit/i.test(name))).toEqual([]);
+  });
+
+  test("a refusal still says when to try again, and which limit refused", async () => {
+    const { send, guess } = await door();
+    await guess("ann", 5);
+    const { status, headers } = await send({ email: "ann", password: "guess" }, "10.0.0.7", "");
+    expect([status, headers.get("retry-after"), [...headers.keys()].filter((name) => name.startsWith("ratelimit"))]).toEqual([429, "720", []]);
+  });
+
   test("five wrong passwords from one network, and the account rests for it; another's does not", async () => {
     const { clock, enter, guess, checked } = await door();
     expect(await guess("ann", 7)).toEqual([...times(5, 401), 429, 429]);
