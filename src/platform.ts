@@ -22,7 +22,13 @@ export const platform = globalThis as unknown as Globals;
  */
 export function sharesWork(): boolean {
   // `navigator` is missing on Workers with an early compatibility date, and with `no_global_navigator`.
-  return !("EdgeRuntime" in globalThis || "WebSocketPair" in globalThis);
+  return globalOf("EdgeRuntime") === undefined && globalOf("WebSocketPair") === undefined;
+}
+
+/** A global of the platform. Undefined if there is none, or only the one that other code added to `Object.prototype`. */
+export function globalOf(name: string): unknown {
+  const value = (globalThis as unknown as Record<string, unknown>)[name];
+  return value === (Object.prototype as Record<string, unknown>)[name] ? undefined : value;
 }
 
 /**

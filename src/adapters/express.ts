@@ -3,6 +3,7 @@
  * @module sluice/express
  */
 import type { NextFunction, Request, Response } from "express";
+import { hasOwn } from "../core/check.js";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { misplaced } from "../http/misplaced.js";
@@ -75,7 +76,7 @@ function makeExpressMiddleware(options: ExpressRateLimitOptions): ExpressMiddlew
     } catch (error) {
       return failRequest(error, response, next);
     }
-    if ("outcome" in verdict) return onVerdict(verdict, request, response, next);
+    if (hasOwn(verdict, "outcome")) return onVerdict(verdict, request, response, next);
     // No caller remains to catch an exception of `next`.
     const proceeded = verdict.then((known) => onVerdict(known, request, response, next));
     proceeded.catch((error: unknown) => failRequest(error, response, next));

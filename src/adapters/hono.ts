@@ -3,6 +3,7 @@
  * @module sluice/hono
  */
 import type { Context, Env, MiddlewareHandler, Next } from "hono";
+import { hasOwn } from "../core/check.js";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/user-functions.js";
@@ -87,7 +88,7 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
     // Deno's signal reports only a disconnect after its first read, so it is read here.
     const signal = readsSignal && node === null ? c.req.raw.signal : null;
     const asked = gate(c);
-    const verdict = "outcome" in asked ? asked : await asked;
+    const verdict = hasOwn(asked, "outcome") ? asked : await asked;
     if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);
     if (verdict.outcome === "skip") return next();
     const { work } = verdict;

@@ -3,7 +3,7 @@
  * @module sluice/node
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { expected, ownMembers } from "../core/check.js";
+import { expected, hasOwn, ownMembers } from "../core/check.js";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { misplaced } from "../http/misplaced.js";
@@ -109,7 +109,7 @@ function wrapListeners<Req extends NodeRequest, Res extends NodeResponse>(
       } catch (error) {
         return fail(error, request, response);
       }
-      if ("outcome" in verdict) return proceed(verdict, request, response);
+      if (hasOwn(verdict, "outcome")) return proceed(verdict, request, response);
       return verdict.then(
         (known) => proceed(known, request, response),
         (error: unknown) => fail(error, request, response),

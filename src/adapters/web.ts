@@ -2,6 +2,7 @@
  * Rate limits for servers that turn a web-standard `Request` into a `Response`: Deno, Bun, Cloudflare Workers, Next.js.
  * @module sluice/web
  */
+import { hasOwn } from "../core/check.js";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/user-functions.js";
@@ -96,7 +97,7 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
       // Deno's signal reports only a disconnect after its first read, so it is read here.
       const signal = readsSignal ? request.signal : null;
       const verdict = gate(request, rest);
-      return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
+      return hasOwn(verdict, "outcome") ? proceed(verdict) : verdict.then(proceed);
 
       function proceed(known: Verdict): Response | Promise<Response> {
         if (known.outcome === "refuse") return refuseOnWeb(known, [request, ...rest]);

@@ -40,6 +40,17 @@ export function ownMembers<T>(value: T): T {
   return { __proto__: null, ...value } as T;
 }
 
+/** Whether an object has an own member. It narrows a type as `in` does, which finds those of `Object.prototype` too. */
+export function hasOwn<T extends object, Name extends string>(value: T, name: Name): value is Extract<T, Record<Name, unknown>> {
+  return Object.hasOwn(value, name);
+}
+
+/** A member that an object has or inherits. Undefined if it has the one of `Object.prototype`, or none. */
+export function memberOf<T, Name extends keyof T>(value: T, name: Name): T[Name] | undefined {
+  const member = value[name];
+  return member === (Object.prototype as T)[name] ? undefined : member;
+}
+
 /** Whether `value` is an object literal of any realm, or has no prototype. */
 export function isPlain(value: object): boolean {
   return Object.hasOwn((Object.getPrototypeOf(value) ?? Object.prototype) as object, "isPrototypeOf");

@@ -91,6 +91,11 @@ export function whileBlocked(decision: Decision, blockMs: number): Decision {
   return { ...refused, ...limits.reduce((a, b) => (bindsMore(b, a) ? b : a)), limits };
 }
 
+/** Whether a reading is of a limit in flight. The member is absent in others, whatever `Object.prototype` has. */
+export function isInFlight(reading: Reading): boolean {
+  return Object.hasOwn(reading, "inFlight");
+}
+
 /** The readings of a decision, one for each limit of its policy, also when there is only one. */
 export function readings(decision: Decision): readonly Reading[] {
   return decision.limits ?? [decision];
@@ -134,7 +139,7 @@ function decisionBy(binding: Reading, policy: Policy, limits: readonly Reading[]
     limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs, limits, at: now,
     degraded: false,
   } as Decision & { inFlight?: true };
-  if (binding.inFlight) decision.inFlight = true;
+  if (isInFlight(binding)) decision.inFlight = true;
   return decision;
 }
 
@@ -186,7 +191,7 @@ export function bindsMore(a: Reading, b: Reading): boolean {
  */
 export function hasFewerLeft(a: Reading, b: Reading): boolean {
   // A limit in flight always has few tokens left, and says little while it refuses nothing.
-  if (a.inFlight !== b.inFlight) return b.inFlight === true;
+  if (isInFlight(a) !== isInFlight(b)) return isInFlight(b);
   return a.cost === b.cost ? a.remaining < b.remaining : requestsLeft(a) < requestsLeft(b);
 }
 

@@ -129,22 +129,30 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
   }
   const unit = own.unit === undefined ? {} : { unit: checkName("unit", own.unit) };
-  const kept = { name, capacity, [dating ? field : "refill"]: written ?? Object.freeze({ tokens, everyMs }), ...unit };
+  const kept = {
+    name, capacity, [dating ? field : "refill"]: written ?? Object.freeze({ tokens, everyMs }), ...unit,
+    ...(own.cost !== undefined && { cost }),
+  };
   const fullMs = Math.ceil(size / unitsPerMs);
-  const computed = { kind: dating?.kind ?? RATE, unitsPerMs, unitsPerToken, size, fullMs, ...dating?.facts };
-  return (
-    own.cost === undefined ? withComputed(kept, { ...computed, cost }) : withComputed({ ...kept, cost }, computed)
-  ) as Limit;
+  return withComputed(kept, {
+    ...ABSENT, kind: dating?.kind ?? RATE, unitsPerMs, unitsPerToken, size, fullMs, cost, ...dating?.facts,
+  }) as Limit;
 }
 
+// Own members of each limit, so that it has none of those that other code adds to `Object.prototype` (CWE-1321).
+const ABSENT: object = {
+  refill: undefined, renews: undefined, returns: undefined, unit: undefined, windowSeconds: undefined, calendar: undefined,
+};
 const REFILL_TEXT = "an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`";
 const explainRefill = (): string => " of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)";
 
-/** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */
+/** Adds members that the object lacks, and that copies by `structuredClone`, JSON or RPC leave out. Freezes the object. */
 export function withComputed<Written extends object, Computed extends object>(
   written: Written, computed: Computed,
 ): Readonly<Written & Computed> {
-  for (const name of Reflect.ownKeys(computed)) Object.defineProperty(written, name, { value: computed[name as keyof Computed] });
+  for (const name of Reflect.ownKeys(computed)) {
+    if (!Object.hasOwn(written, name)) Object.defineProperty(written, name, { value: computed[name as keyof Computed] });
+  }
   return Object.freeze(written) as Written & Computed;
 }
 

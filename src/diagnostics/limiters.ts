@@ -1,3 +1,4 @@
+import { memberOf } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../port/store.js";
@@ -23,7 +24,7 @@ export function checkLimiter(policy: Policy, store: Store): void {
   // Tests make hundreds of limiters, with clocks of their own.
   const isOwn = store.clock === "server" || store.clock === monotonicClock;
   // A synchronous store without a guard is in this process's memory.
-  const isMemory = store.sync && store.guard === undefined;
+  const isMemory = store.sync && memberOf(store, "guard") === undefined;
   checkQuota(policy, isMemory);
   checkClientTimeout(policy, store);
   if (!isOwn && store.clock !== Date.now) return;

@@ -1,5 +1,5 @@
 import { checkAnswer, guardChecks } from "#diagnostics";
-import { ownMembers } from "../core/check.js";
+import { memberOf, ownMembers } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId } from "../core/policy.js";
@@ -141,7 +141,7 @@ const startWithPromise: StartConsume = (store, policy, key, costs, call) => call
 type Calls = Pick<GuardedStore, "consume" | "call" | "inBackground">;
 
 function answeringLater(store: AsyncStore, calls: CallSetup): Calls {
-  const { recall } = store;
+  const recall = memberOf(store, "recall");
   const by = (Made: typeof PlainCall): Calls["call"] => (buckets, make, notAsked) =>
     new Promise((resolve, reject) => {
       const failed = (error: unknown): void => {

@@ -1,5 +1,5 @@
 import { gateChecks } from "#diagnostics";
-import { expected, notDefined, wholeNumber } from "../core/check.js";
+import { expected, hasOwn, notDefined, ownMembers, wholeNumber } from "../core/check.js";
 import { neverFits, parseCost, type Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
@@ -109,8 +109,9 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
     return taken instanceof Promise ? taken.then(onTaken.bind(null, request)) : onTaken(request, taken);
   }
 
-  // The twin takes the same steps, each with `await`. Those that were taken before the promise are in `known`.
-  async function decideLater(request: Request, rest: Rest | undefined, known: SettledFacts): Promise<Verdict> {
+  // The twin takes the same steps, each with `await`. Those that were taken before the promise are in `taken`.
+  async function decideLater(request: Request, rest: Rest | undefined, taken: SettledFacts): Promise<Verdict> {
+    const known = ownMembers(taken);
     if (known.skips !== undefined && isSkip(await known.skips)) return SKIP;
     const caller = known.caller ?? who(await (known.key === NOT_ASKED ? keyOf(request, rest) : known.key));
     if (caller === unlimited) return SKIP;
@@ -141,7 +142,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   }
 
   function onTaken(request: Request, taken: TakeResult): Verdict {
-    return "outcome" in taken ? taken : onDecision(request, taken);
+    return hasOwn(taken, "outcome") ? taken : onDecision(request, taken);
   }
 }
 
@@ -185,7 +186,7 @@ function takeOne(limiter: GateLimiter, { check, partitionOf }: HeaderWriter): Ta
     const isShort = chosen === undefined && typeof cost !== "object";
     const decision = limiter.consume(caller, isShort ? (cost as number | undefined) : { cost: cost as Cost, policy });
     // Faster than isPromise here: V8 cannot optimize isPromise, because it is called with many shapes of objects.
-    return "reason" in decision
+    return hasOwn(decision, "reason")
       ? { limiter, key: caller, policy, decision, partition }
       : later({ limiter, key: caller, policy, partition }, decision);
   };

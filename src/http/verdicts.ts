@@ -1,4 +1,5 @@
 import type { GateWatch } from "#diagnostics";
+import { hasOwn } from "../core/check.js";
 import type { Refused } from "../core/decision.js";
 import { shownKey, type Key } from "../core/key.js";
 import { neverShadow } from "../limiter/shadow.js";
@@ -39,7 +40,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     onUnidentified: (request) => refusals.forMissingKey(isCrossOrigin(request)),
     onDecision(request, charge) {
       const { decision } = charge;
-      const own = "parts" in charge ? fieldsOfParts(request, charge) : fieldsOfOne(request, charge);
+      const own = hasOwn(charge, "parts") ? fieldsOfParts(request, charge) : fieldsOfOne(request, charge);
       const { allowed } = decision;
       const hold = allowed ? holdOf(charge) : undefined;
       const work = new Work(charge, writer, hold, allowed ? actualCost : undefined, request);
@@ -47,7 +48,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
       const crossOrigin = isCrossOrigin(request);
       const verdict: Verdict = allowed
         ? { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, work }
-        : refusals.forDecision(crossOrigin, "parts" in charge ? charge.parts : [charge], decision as Refused, fields);
+        : refusals.forDecision(crossOrigin, hasOwn(charge, "parts") ? charge.parts : [charge], decision as Refused, fields);
       // This runs after the verdict is made, because it must not change the verdict.
       if (onDecision !== undefined) tell(request, charge);
       return hold !== undefined && hasLeft(request) ? dropped(work) : verdict;
@@ -94,7 +95,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
 
 // The limiter asked for each refusal. A second answer of a `shadow` function may differ.
 function isInShadow({ decision, limiter, key }: GateCharge): boolean {
-  return decision.allowed && (decision.shadow !== undefined || limiter.shadow(key));
+  return decision.allowed && (hasOwn(decision, "shadow") || limiter.shadow(key));
 }
 
 // The client left before the decision: the tokens in flight come back, and no handler runs.
@@ -105,7 +106,7 @@ function dropped(work: Work): Verdict {
 
 // The tokens in flight are renewed until the work ends, and then they come back.
 function holdOf(charge: GateCharge | GateCharges): Hold | undefined {
-  const holds = "parts" in charge ? charge.parts.find((part) => part.policy.inFlight) : charge;
+  const holds = hasOwn(charge, "parts") ? charge.parts.find((part) => part.policy.inFlight) : charge;
   // Most policies hold nothing, and pay no call for it.
   const holding = holds?.policy.inFlight && holdingOf(holds.policy);
   if (holding === undefined) return undefined;

@@ -1,5 +1,5 @@
 import { limiterChecks } from "#diagnostics";
-import { checkNames, expected, notDefined, show } from "../core/check.js";
+import { checkNames, expected, memberOf, notDefined, show } from "../core/check.js";
 import { parseCost, parseTokens, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/limit.js";
 import { isPolicy, type Policy } from "../core/policy.js";
@@ -116,7 +116,7 @@ export function throwOrReject<T>({ sync }: { readonly sync: boolean }, make: () 
 export function requireMethod<M extends "peek" | "adjust" | "block" | "reset">(
   store: Store, name: M,
 ): NonNullable<StoreMethods<boolean>[M]> {
-  const method = store[name];
+  const method = memberOf(store, name);
   if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);
   return method as NonNullable<StoreMethods<boolean>[M]>;
 }

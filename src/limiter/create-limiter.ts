@@ -1,5 +1,5 @@
 import { checkAnswer, limiterChecks } from "#diagnostics";
-import { ownMembers } from "../core/check.js";
+import { memberOf, ownMembers } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
@@ -61,7 +61,7 @@ export function createGateLimiter<S extends Store>(options: LimiterOptions<S>): 
     onStoreError: checkOnStoreError(own.onStoreError), policy, observer,
     makeLocal: (clock) => new MemoryStore({ clock }),
   };
-  const guarded = store.guard?.protect(store, setup) ?? unguarded(store as SyncStore);
+  const guarded = memberOf(store, "guard")?.protect(store, setup) ?? unguarded(store as SyncStore);
 
   const { shadow = false } = own;
   const isShadow = createShadow(shadow);

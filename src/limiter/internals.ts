@@ -1,5 +1,5 @@
 import type { DecisionLog, NumberedMember } from "#diagnostics";
-import { expected } from "../core/check.js";
+import { expected, ownMembers } from "../core/check.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
@@ -106,7 +106,7 @@ const brand = (): symbol => Symbol.for("sluice.limiter");
 
 /** Attaches the internals to a limiter that was just made. */
 export function attachInternals(limiter: object, internals: AnyInternals): void {
-  Object.defineProperty(limiter, brand(), { value: internals });
+  Object.defineProperty(limiter, brand(), { value: ownMembers(internals) });
 }
 
 /** Returns the internals of a limiter. Throws a TypeError for any other object. */

@@ -1,4 +1,4 @@
-import { expected } from "../core/check.js";
+import { expected, memberOf } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import { exceptInFlight } from "../core/cost.js";
 import { costAt, greatestCommonDivisor, sameCosts } from "../core/limit.js";
@@ -106,10 +106,11 @@ function checkStoreKinds(given: object, { name, limits }: Policy): void {
     }
     const kind = renews ? "quota" : returns ? "in-flight" : undefined;
     if (kind === undefined) continue;
-    if (!Array.isArray(store.kinds) || !store.kinds.includes(kind)) {
+    const kinds = memberOf(store, "kinds");
+    if (!Array.isArray(kinds) || !kinds.includes(kind)) {
       throw new TypeError(
         `Expected a store with \`kinds\` that include "${kind}" for policy "${name}", got ` +
-        `${store.kinds ? "others" : "none"}. See the guide to stores, or use \`refill\``,
+        `${kinds ? "others" : "none"}. See the guide to stores, or use \`refill\``,
       );
     }
     // By its name too, because another copy of this package has a function of its own.

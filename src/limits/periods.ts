@@ -1,4 +1,4 @@
-import { expected } from "../core/check.js";
+import { expected, ownMembers } from "../core/check.js";
 
 /** When the periods of a quota begin. */
 export interface PeriodStart {
@@ -69,21 +69,14 @@ function firstInstant(local: number, showLocal: (instant: number) => number): nu
 
 /** Returns a function that tells what the clock of a zone shows, as the instant at which a clock in UTC shows it. */
 function clockOf(zone: string): (instant: number) => number {
-  const format = new Intl.DateTimeFormat("en-US", {
+  const format = new Intl.DateTimeFormat("en-US", ownMembers<Intl.DateTimeFormatOptions>({
     timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric",
     minute: "numeric", second: "numeric",
-  });
+  }));
   return (instant) => {
     const [month, day, year, ...time] = format
       .formatToParts(instant)
-      .flatMap(({ type, value }) => (type === "literal" ? [] : Number(value))) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
+      .flatMap(({ type, value }) => (type === "literal" ? [] : Number(value))) as [number, number, number, number, number, number];
     return Date.UTC(year, month - 1, day, ...time) + (((instant % 1_000) + 1_000) % 1_000);
   };
 }

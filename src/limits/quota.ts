@@ -1,9 +1,8 @@
-import { checkOptions, expected } from "../core/check.js";
+import { checkOptions, expected, ownMembers } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 import type { Dating, Kind, Renewal } from "../core/model.js";
 import { datedWork } from "./dated-work.js";
 import { periodsOf, type PeriodStart } from "./periods.js";
-
 
 /** The options of {@link daily}. */
 export interface DailyOptions {
@@ -70,7 +69,7 @@ export function monthly(options: MonthlyOptions = {}): Renewal {
 
 function renewal(every: PeriodStart["every"], days: number, options: object, firstDay: string | number | undefined): Renewal {
   const names = ["at", "timeZone", "every", ...(firstDay === undefined ? [] : ["day"])];
-  const given: Record<string, unknown> = { ...checkOptions(options, names) };
+  const given = checkOptions(options, names) as Record<string, unknown>;
   const { at = "00:00", timeZone = "UTC", day = firstDay } = given;
   if (given["every"] !== undefined && given["every"] !== every) {
     throw new RangeError(expected("every", `"${every}"`, given["every"]));
@@ -102,7 +101,7 @@ function timeOf(at: unknown): number {
 
 function checkZone(timeZone: unknown): string {
   try {
-    if (typeof timeZone === "string") return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
+    if (typeof timeZone === "string") return new Intl.DateTimeFormat("en", ownMembers({ timeZone })).resolvedOptions().timeZone;
   } catch {
     // Not a zone that this platform knows.
   }

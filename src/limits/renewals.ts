@@ -47,7 +47,7 @@ const beats = new Map<number, Set<Renewing>>();
 export function keepRenewing(held: HeldWork): void {
   const { decision, policy, store, life } = held;
   const limit = policy.inFlight;
-  if (!decision.allowed || decision.shadow !== undefined || limit === undefined) return;
+  if (!decision.allowed || Object.hasOwn(decision, "shadow") || limit === undefined) return;
   // Without renewals, only what watches its life needs the beat.
   if (store.renew === undefined && life === undefined) return;
   const works = worksOf(limit.returns, sharesWork() ? beats : new Map<number, Set<Renewing>>());

@@ -98,6 +98,11 @@ async function readings(): Promise<unknown> {
   return { read, told: await Promise.all(told), slept };
 }
 
+function firstDifference(text: string, right: string): string {
+  const at = [...text].findIndex((character, i) => character !== right[i]);
+  return `…${text.slice(Math.max(0, at - 60), at + 90)}… in place of …${right.slice(Math.max(0, at - 60), at + 90)}…`;
+}
+
 function attempt(run: () => unknown): unknown {
   try {
     return run();
@@ -106,32 +111,40 @@ function attempt(run: () => unknown): unknown {
   }
 }
 
-/** What happens with one member more on every object. */
-async function pollutedBy(name: string, value: unknown, run: () => unknown): Promise<unknown> {
+/** What happens with these members on every object. */
+async function pollutedBy(names: readonly string[], value: unknown, run: () => unknown): Promise<unknown> {
   const { prototype } = Object as unknown as { prototype: Record<string, unknown> };
   try {
-    prototype[name] = value;
+    for (const name of names) prototype[name] = value;
     return await run();
   } catch (error) {
     return String((error as Error).stack);
   } finally {
-    delete prototype[name];
+    for (const name of names) delete prototype[name];
   }
 }
 
 if (process.send !== undefined) {
   process.removeAllListeners("warning");
+  console.warn = () => undefined; // Node's own fails with such members
   const clean = await behavior();
   const differing: { name: string; value: unknown; got: unknown }[] = [];
-  const compare = async (name: string, run: () => unknown, right: unknown, pollutions = POLLUTIONS): Promise<void> => {
+  /** What differs with these members on every object, by as few members as it needs. */
+  const compare = async (names: readonly string[], run: () => unknown, right: unknown, pollutions = POLLUTIONS): Promise<void> => {
     for (const [label, value] of Object.entries(pollutions)) {
-      const got = await pollutedBy(name, value, run);
-      if (JSON.stringify(got) !== JSON.stringify(right)) differing.push({ name, value: label, got: JSON.stringify(got) });
+      const before = differing.length;
+      const got = await pollutedBy(names, value, run);
+      const [text, rightText] = [JSON.stringify(got), JSON.stringify(right)];
+      if (text === rightText) continue;
+      const half = names.length / 2;
+      if (half >= 1) for (const some of [names.slice(0, half), names.slice(half)]) await compare(some, run, right, { [label]: value });
+      if (differing.length === before) differing.push({ name: names.join(), value: label, got: firstDifference(text, rightText) });
     }
   };
-  for (const name of NAMES) await compare(name, behavior, clean);
+  const names = [...new Set([...NAMES, ...SENT_NAMES, ...process.argv.slice(2)])];
+  await compare(names, behavior, clean);
   const read = await readings();
-  for (const name of SENT_NAMES) await compare(name, readings, read, SENT_POLLUTIONS);
-  for (const name of OF_THE_PLATFORM) await compare(name, verdicts, verdicts());
+  await compare(names, readings, read, { ...POLLUTIONS, ...SENT_POLLUTIONS });
+  for (const name of OF_THE_PLATFORM) await compare([name], verdicts, verdicts());
   process.send({ clean, read, differing } satisfies Polluted, () => process.exit());
 }

@@ -1,7 +1,7 @@
-// What the package does when `Object.prototype` has members that it should not have before the package is loaded: a process
-// of its own for it. The arguments name the value that every member gets.
-import type { GateOptions } from "sluice/http";
-import { NAMES, POLLUTIONS } from "./pollution-names.js";
+// What the package does when `Object.prototype` has members that it should not have, added before the package is loaded or
+// after it: a process of its own for it. The arguments name the value that every member gets, and the members.
+import { POLLUTIONS } from "./pollution-names.js";
+import { stories } from "./pollution-stories.js";
 
 /** Every entry but the one for tests. Each loader is a separate file of the bundle. */
 const ENTRIES: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -21,28 +21,44 @@ const ENTRIES: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/client/traffic": () => import("sluice/client/traffic"),
 };
 
-/** The entries, those that failed with their errors, and the outcomes of a gate. */
+/** The entries, those that failed with their errors, and the stories that went another way with the members. */
 export interface Loaded {
   readonly entries: readonly string[];
   readonly failed: readonly string[];
-  readonly outcomes: readonly string[];
+  readonly titles: readonly string[];
+  readonly differing: readonly string[];
 }
 
-const [, , pollution = ""] = process.argv;
+const [, , pollution = "", ...names] = process.argv;
 const { prototype } = Object as unknown as { prototype: Record<string, unknown> };
-for (const name of NAMES) {
-  Object.defineProperty(prototype, name, { value: POLLUTIONS[pollution], configurable: true, enumerable: true, writable: true });
+
+process.removeAllListeners("warning");
+const early = await polluted(names, async () => {
+  const failed: string[] = [];
+  for (const [name, load] of Object.entries(ENTRIES)) await load().catch((error: unknown) => failed.push(`${name}: ${String(error)}`));
+  return { failed, told: await stories() };
+});
+const clean = await stories();
+const differing = [...changed("before the import", early.told), ...(await changedBy(names))];
+process.send?.({ entries: Object.keys(ENTRIES), failed: early.failed, titles: Object.keys(clean), differing } satisfies Loaded, () => process.exit());
+
+/** What differs after the import, of as few members as it needs. */
+async function changedBy(added: readonly string[]): Promise<string[]> {
+  const all = changed(added.length > 4 ? `${added.length} members` : added.join(), await polluted(added, stories));
+  if (all.length === 0 || added.length === 1) return all;
+  const halves = [...(await changedBy(added.slice(0, added.length / 2))), ...(await changedBy(added.slice(added.length / 2)))];
+  return halves.length > 0 ? halves : all;
 }
 
-const failed: string[] = [];
-for (const [name, load] of Object.entries(ENTRIES)) await load().catch((error: unknown) => failed.push(`${name}: ${String(error)}`));
-const outcomes = await gateOutcomes().catch((error: unknown) => [String(error)]);
-for (const name of NAMES) Reflect.deleteProperty(prototype, name);
-process.send?.({ entries: Object.keys(ENTRIES), failed, outcomes } satisfies Loaded, () => process.exit());
+async function polluted<T>(added: readonly string[], run: () => Promise<T>): Promise<T> {
+  for (const name of added) Object.defineProperty(prototype, name, { value: POLLUTIONS[pollution], configurable: true, enumerable: true, writable: true });
+  try {
+    return await run();
+  } finally {
+    for (const name of added) Reflect.deleteProperty(prototype, name);
+  }
+}
 
-async function gateOutcomes(): Promise<string[]> {
-  const [{ createGate }, { MemoryStore }] = await Promise.all([import("sluice/http"), import("sluice")]);
-  const options = { policy: { capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }, key: (user) => user, store: new MemoryStore({ clock: () => 0 }) } as GateOptions<string>;
-  const gate = createGate<string>(options, { method: () => "GET", header: () => undefined });
-  return Promise.all(["ann", "ann", "ann"].map(async (user) => (await gate(user)).outcome));
+function changed(when: string, told: Readonly<Record<string, string>>): string[] {
+  return Object.keys(clean).filter((title) => told[title] !== clean[title]).map((title) => `${when}, ${title}: ${told[title]?.slice(0, 300)}`);
 }

@@ -49,3 +49,15 @@ export const SENT_POLLUTIONS: Readonly<Record<string, unknown>> = {
   "a refusal of GitHub": "rate limit",
   "a reason of Google": [{ reason: "rateLimitExceeded" }],
 };
+
+/** What the platform itself reads of `Object.prototype`, such as in `import(name)` and `new Request(url)`. No package can help there. */
+export const OF_THE_PLATFORM = [
+  "body", "cache", "cancel", "credentials", "get", "headers", "method", "mode", "path", "redirect", "set", "signal", "size", "source", "start", "status",
+  "statusText", "then", "type", "value", "window", "writable",
+];
+
+/** By these members a store recognizes the clients of other packages, and the mistakes with them. It does so when it is made. */
+export const OF_CLIENTS = [
+  "$pool", "chain", "connectionParameters", "createQueryRunner", "ended", "evalSha", "getQueryInterface", "internal_send_command", "isPipeline", "scriptLoad",
+  "totalCount",
+];

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
+import { hasOwn } from "../../core/check.js";
 import type { Gate } from "../../http/gate.js";
 import { asError } from "../../http/user-functions.js";
 import type { Verdict } from "../../http/response/verdict.js";
@@ -17,7 +18,7 @@ export function decideInHook(
   } catch (error) {
     return next(asError(error));
   }
-  if ("outcome" in verdict) return onFastifyVerdict(verdict, reply, next);
+  if (hasOwn(verdict, "outcome")) return onFastifyVerdict(verdict, reply, next);
   // No caller remains to catch an exception of `next`.
   const proceeded = verdict.then((known) => onFastifyVerdict(known, reply, next), (error: unknown) => next(asError(error)));
   proceeded.catch(() => reply.raw.destroy());

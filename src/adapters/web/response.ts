@@ -1,3 +1,4 @@
+import { ownMembers } from "../../core/check.js";
 import { withoutContent } from "../../http/headers/field.js";
 import type { RequestReader } from "../../http/reader.js";
 import { useOrElse } from "../../http/user-functions.js";
@@ -77,9 +78,10 @@ export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): He
 export function respondOnWeb(
   verdict: Refuse,
   respond: Responder,
-  { method, args, earlier = new Headers() }: { method: string; args: readonly unknown[]; earlier?: Headers },
+  input: { method: string; args: readonly unknown[]; earlier?: Headers },
   instead: () => Response,
 ): Response | Promise<Response> {
+  const { method, args, earlier = new Headers() } = ownMembers(input);
   return useOrElse(respond.name, () => respond.call(...args), respond.timeoutMs, complete, instead);
 
   function complete(returned: unknown): Response {

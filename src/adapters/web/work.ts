@@ -1,3 +1,4 @@
+import { ownMembers } from "../../core/check.js";
 import type { Work } from "../../http/response/work.js";
 import { onSignalAbort } from "./response.js";
 
@@ -63,7 +64,8 @@ export function endNow(work: Work, status: number, request: WorkingRequest): voi
   if (settled !== undefined) request.waitUntil(settled);
 }
 
-function endWith(work: Work, status: number, { signal, stop }: WorkingRequest): Promise<void> | undefined {
+function endWith(work: Work, status: number, request: WorkingRequest): Promise<void> | undefined {
+  const { signal, stop } = ownMembers(request);
   stop?.();
   // Some servers read a short body to its end before they notice that the client left.
   const aborted = status === 499 || signal?.aborted === true;

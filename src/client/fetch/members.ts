@@ -1,21 +1,17 @@
+import { memberOf } from "../../core/check.js";
+
 // The members of an object as `fetch` reads them: inherited ones count. Those of `Object.prototype` do not, because
 // other code may have added them (CWE-1321).
 
-function* prototypesOf(value: object): Generator<object> {
-  for (let at: object | null = value; at && !Object.hasOwn(at, "isPrototypeOf"); at = Object.getPrototypeOf(at) as object) {
-    yield at;
-  }
-}
-
 /** Whether a value has a member. */
 export function hasMember(value: unknown, name: string): boolean {
-  return [...prototypesOf(Object(value) as object)].some((at) => Object.hasOwn(at, name));
+  return memberOf(Object(value) as Record<string, unknown>, name) !== undefined;
 }
 
 /** The members of `value`, without a prototype, and without the methods of its class. */
 export function membersOf(value: object): Record<string, unknown> {
   const members = Object.create(null) as Record<string, unknown>;
-  for (const at of prototypesOf(value)) {
+  for (let at: object | null = value; at && !Object.hasOwn(at, "isPrototypeOf"); at = Object.getPrototypeOf(at) as object) {
     for (const name of Object.getOwnPropertyNames(at)) {
       if (name in members) continue;
       const member = (value as Record<string, unknown>)[name];

@@ -1,4 +1,5 @@
 import { expected, ownMembers } from "../../core/check.js";
+import { globalOf } from "../../platform.js";
 import type { Vendor } from "../reading/vendor.js";
 import { membersOf } from "./members.js";
 import type { CallOptions, ClientInit, ClientOptions, Timing, Traffic } from "./options.js";
@@ -64,7 +65,7 @@ export function parseCallOptions(init: ClientInit, settings: Settings, others: R
 
 // On a server, and in a worker, a patched `fetch` may sign requests for several users.
 function hasOneUser(): boolean {
-  return "document" in globalThis || globalThis.navigator?.product === "ReactNative";
+  return Boolean(globalOf("document")) || globalThis.navigator?.product === "ReactNative";
 }
 
 /** Checks `time`, and fills in the platform's. */

@@ -1,3 +1,4 @@
+import { memberOf } from "../../core/check.js";
 import type { Decision } from "../../core/decision.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { builtin } from "../../platform.js";
@@ -27,7 +28,7 @@ export function createDecisionLog(): DecisionLog | null {
     // A hash: a key names a person, and logs are kept.
     const hash = crypto.createHash("sha256").update(encodeKey(key)).digest("hex").slice(0, 12);
     const { policy, cost, remaining, capacity, degraded } = decision;
-    const refusal = decision.allowed ? decision.shadow : decision;
+    const refusal = decision.allowed ? memberOf(decision, "shadow") : decision;
     const outcome = refusal === undefined ? "allowed" : `${decision.allowed ? "allowed in shadow, else " : ""}${refusal.reason}`;
     const without = degraded ? ", without the store" : "";
     print(

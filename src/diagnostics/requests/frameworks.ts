@@ -28,7 +28,8 @@ export function cureForCall(args: readonly unknown[]): string {
 /** Throws a TypeError when `rateLimit` got a request in place of options: it was mounted without a call. */
 export function checkCall(args: readonly unknown[]): void {
   const [name, entry] = frameworkOf(args) ?? [];
-  if (name === undefined || Object.hasOwn(Object(args[0]) as object, "policy")) return;
+  const isOptions = ["policy", "limiter"].some((each) => Object.hasOwn(Object(args[0]) as object, each));
+  if (name === undefined || isOptions) return;
   const cure =
     entry === "fastify"
       ? `${FASTIFY_CURE}, from "sluice/fastify"`

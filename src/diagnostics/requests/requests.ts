@@ -1,3 +1,4 @@
+import { memberOf } from "../../core/check.js";
 import { encodeKey, UNIDENTIFIED, type Key } from "../../core/key.js";
 import { processWide } from "../../platform.js";
 import { isQuiet, warnOnce } from "../../warnings/warnings.js";
@@ -101,7 +102,7 @@ interface CountedApart {
  */
 function checkTwoStores(store: Store, request: unknown, key: Key, policy: string): void {
   // Policies without a name have their own warning.
-  if (!store.sync || store.guard !== undefined || policy === "default" || isQuiet("SLUICE_COUNTED_TWICE")) return;
+  if (!store.sync || memberOf(store, "guard") !== undefined || policy === "default" || isQuiet("SLUICE_COUNTED_TWICE")) return;
   if (typeof request !== "object" || request === null) return;
   const all = processWide("apart", () => new WeakMap<object, Map<string, CountedApart>>());
   const byName = all.get(request) ?? new Map<string, CountedApart>();

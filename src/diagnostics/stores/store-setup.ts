@@ -1,4 +1,4 @@
-import { checkNames, checkOptions, expected, show } from "../../core/check.js";
+import { checkNames, checkOptions, expected, memberOf, show } from "../../core/check.js";
 import type { Store } from "../../port/store.js";
 import { noteClientTimeout } from "./client-timeout.js";
 import { checkPostgresClient } from "./postgres-client.js";
@@ -12,9 +12,10 @@ export function checkStore(store: Store): void {
     const got = typeof store === "string" ? "a string" : show(store);
     throw new TypeError(`Expected \`store\` to be an object with \`sync\` and \`consume\`, got ${got}${cureForStore(store)}`);
   }
-  if (typeof store.guard?.protect !== "function" && (store.guard !== undefined || !store.sync)) {
+  const guard = memberOf(store, "guard");
+  if (typeof guard?.protect !== "function" && (guard !== undefined || !store.sync)) {
     throw new TypeError(
-      `${expected("store.guard", "made by `guard` of sluice/store", store.guard)}. ` +
+      `${expected("store.guard", "made by `guard` of sluice/store", guard)}. ` +
         "Write `readonly guard = guard()` in the store",
     );
   }

@@ -1,5 +1,5 @@
 import { gateChecks } from "#diagnostics";
-import { hasFewerLeft, readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
+import { hasFewerLeft, isInFlight, readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
 import { expected } from "../../core/check.js";
 import type { Key } from "../../core/key.js";
 import type { Limit } from "../../core/limit.js";
@@ -81,11 +81,11 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
     if (decision.degraded || fields.length === 0) return [];
     const readings = readingsOf(decision);
     // A limit in flight is the decision's own only if it refuses or is alone.
-    const isAlone = readings.length === 1 || decision.inFlight === true;
+    const isAlone = readings.length === 1 || isInFlight(decision);
     const shown: Reading = isAlone ? decision : readings.reduce((a, b) => (hasFewerLeft(b, a) ? b : a));
     const refused = decision.reason === "limited";
     const untilBack = shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
-    const mostMs = (shown.inFlight && policy.inFlight?.kind.retryAfterMs) || Infinity;
+    const mostMs = (isInFlight(shown) && policy.inFlight?.kind.retryAfterMs) || Infinity;
     const resetMs = refused ? decision.retryAfterMs : Math.min(untilBack, mostMs);
     const facts = {
       readings, shown, resetMs,
@@ -245,7 +245,8 @@ function itemOf({ name }: ItemLimit, { remaining }: Reading, t: number): string 
 
 // Section 8.5: a client may use `r` within `t`. So `t` is the time until the next token, or the longer one in which the
 // limit refills `r`: then `r / t` never exceeds the rate.
-function spreadSeconds({ remaining, nextTokenMs, inFlight }: Reading, { capacity, window }: ItemLimit): number {
-  if (inFlight || nextTokenMs === 0) return 0; // tokens in flight come back at no known time
+function spreadSeconds(reading: Reading, { capacity, window }: ItemLimit): number {
+  const { remaining, nextTokenMs } = reading;
+  if (isInFlight(reading) || nextTokenMs === 0) return 0; // tokens in flight come back at no known time
   return Math.max(Math.ceil(nextTokenMs / 1_000), Math.ceil((remaining * window) / capacity));
 }

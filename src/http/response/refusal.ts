@@ -1,3 +1,4 @@
+import { ownMembers } from "../../core/check.js";
 import { readings, type Decision, type Refused } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { labelOf, NONE, type FieldList } from "../headers/field.js";
@@ -69,7 +70,7 @@ export function createRefusals(
     if (decision.reason === "store_unavailable") {
       return { status: 503, detail: `The service is temporarily unavailable. ${again}`, more, fields: wait, decision };
     }
-    const type = decision.blocked === true ? ABNORMAL_USAGE : undefined;
+    const type = Object.hasOwn(decision, "blocked") ? ABNORMAL_USAGE : undefined;
     return { status: 429, detail: `Too many requests. ${again}`, more, type, fields: [...fields, ...wait], decision };
   }
 
@@ -126,7 +127,8 @@ export function disconnectedRefusal(): Refuse {
   return refusalOf({ status: 499, detail: "The client disconnected before its turn." });
 }
 
-function refusalOf({ status, detail, more, type, fields: told = NONE, decision = null }: Document, expose = NONE): Refuse {
+function refusalOf(document: Document, expose = NONE): Refuse {
+  const { status, detail, more, type, fields: told = NONE, decision = null } = ownMembers(document);
   const body = problemText(status, detail, more, type);
   const fields = [...told, "cache-control", "no-store", "content-type", PROBLEM_TYPE, "content-length", String(body.length)];
   return { outcome: "refuse", status, fields, expose, body, decision, respond: null };

@@ -1,5 +1,5 @@
 import { checkAnswer, limiterChecks } from "#diagnostics";
-import { expected } from "../../core/check.js";
+import { expected, memberOf } from "../../core/check.js";
 import { monotonicClock } from "../../core/clock.js";
 import { mapCosts } from "../../core/cost.js";
 import type { Decision } from "../../core/decision.js";
@@ -76,12 +76,13 @@ function groupsOf(charges: readonly LimiterCharge[]): readonly number[][] {
     if (known !== undefined) return void known.push(i);
     const group = [i];
     groups.push(group);
-    if (!shadow && store.consumeTogether !== undefined) byStore.set(store, group);
+    if (!shadow && memberOf(store, "consumeTogether") !== undefined) byStore.set(store, group);
   });
   return groups.flatMap((group) => {
     if (group.length === 1) return [group];
     const own = group.map((i) => charges[i] as LimiterCharge);
-    const isApart = own[0]?.limiter.store.takesTogether?.(storeCharges(own)) === false;
+    const { store } = (own[0] as LimiterCharge).limiter;
+    const isApart = memberOf(store, "takesTogether")?.call(store, storeCharges(own)) === false;
     return isApart ? group.map((i) => [i]) : [group];
   });
 }

@@ -1,4 +1,4 @@
-import { expected, isPlain, ownMembers } from "../../core/check.js";
+import { expected, isPlain, memberOf, ownMembers } from "../../core/check.js";
 import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
@@ -129,10 +129,8 @@ function readMember(name: string, limiter: AnyLimiter): CombinationMember {
 
 /** Throws when a store that is charged before another cannot return tokens. */
 function checkReturns(parts: readonly PlainLimiter[]): void {
-  const [first] = parts;
+  const [{ store: first }] = parts as readonly [PlainLimiter];
   const isOneStep =
-    parts.every(({ store }) => store === first?.store) &&
-    first?.store.consumeTogether !== undefined &&
-    !first.store.takesTogether;
+    parts.every(({ store }) => store === first) && memberOf(first, "consumeTogether") && !memberOf(first, "takesTogether");
   if (!isOneStep) for (const { store } of parts.slice(0, -1)) requireMethod(store, "adjust");
 }

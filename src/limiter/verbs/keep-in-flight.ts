@@ -21,13 +21,14 @@ interface Holder {
 export function keepInFlight(
   limiter: Holder, key: unknown, decision: Decision, policy: unknown, life?: HeldWork["life"],
 ): boolean {
-  const { charges, decisions } = (chargedBy(decision) ?? {}) as Partial<CombinedCharge>;
-  if (charges === undefined) {
+  const by = chargedBy(decision);
+  if (by === null || !Object.hasOwn(by, "charges")) {
     const [part] = limiter.parts as readonly [PlainLimiter];
     return keepOne(part, (policy ?? part.policy) as Policy, key as Key, decision, life);
   }
+  const { charges, decisions } = by as CombinedCharge;
   return charges
-    .map((made, i) => keepOne(made.limiter, made.policy, made.key, decisions?.[i] ?? decision, life))
+    .map((made, i) => keepOne(made.limiter, made.policy, made.key, decisions[i] ?? decision, life))
     .some(Boolean);
 }
 

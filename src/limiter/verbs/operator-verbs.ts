@@ -1,4 +1,4 @@
-import { expected, positiveInteger, wholeNumber } from "../../core/check.js";
+import { expected, memberOf, positiveInteger, wholeNumber } from "../../core/check.js";
 import { monotonicClock, readClock } from "../../core/clock.js";
 import { mapCosts } from "../../core/cost.js";
 import { costAt } from "../../core/limit.js";
@@ -74,7 +74,7 @@ export function createOperatorVerbs(
    */
   function madeNow(policy: Policy, key: string): Origin | undefined | Promise<Origin | undefined> {
     if (store.clock !== "server") return { since: readClock(store.clock) };
-    if (store.peek === undefined) return undefined;
+    if (memberOf(store, "peek") === undefined) return undefined;
     const askedAt = monotonicClock();
     // An answer that took longer waited in a queue of the client, and this wait counts, too.
     const waitedMs = (): number => Math.max(0, monotonicClock() - askedAt - LONGEST_TRIP_MS);

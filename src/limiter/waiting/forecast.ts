@@ -1,5 +1,5 @@
 import { backFrom, charge, fullBucket, msUntil, spentAt, unitsOver, type Bucket } from "../../core/bucket.js";
-import { peek, readings, type Decision, type Reading } from "../../core/decision.js";
+import { isInFlight, peek, readings, type Decision, type Reading } from "../../core/decision.js";
 import { costAt, type Limit } from "../../core/limit.js";
 import { bucketId } from "../../core/policy.js";
 import { datedWorkOf } from "../../port/dated.js";
@@ -66,11 +66,11 @@ export function addTokens(sums: Tokens, wants: readonly Want[], sign: 1 | -1 = 1
  * their dates. A block ends at its date.
  */
 export function mayReturn(decision: Decision): boolean {
-  return decision.inFlight === true && !isBlocked(decision);
+  return isInFlight(decision) && !isBlocked(decision);
 }
 
 function isBlocked(decision: Decision): boolean {
-  return !decision.allowed && decision.blocked === true;
+  return !decision.allowed && Object.hasOwn(decision, "blocked");
 }
 
 /** The forecast without any information: all buckets are full. */

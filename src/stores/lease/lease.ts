@@ -5,7 +5,7 @@
  * @module sluice/lease
  * @experimental
  */
-import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
+import { checkClock, checkOptions, expected, memberOf, positiveInteger } from "../../core/check.js";
 import { monotonicClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
@@ -93,6 +93,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
   const leases = new Leases(leaseMs);
   const serverClock = new ServerClock(store.clock);
   let isClosed = false;
+  const has = (name: keyof AsyncStore): boolean => memberOf(store, name) !== undefined;
 
   /** The decision of the lease, in the store's place. Null when there is none, or it needs a call. */
   function decideHere(policy: Policy, key: string, costs: Costs): Decision | null {
@@ -161,7 +162,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
   return {
     sync: false,
     clock: store.clock,
-    ...(store.kinds && { kinds: store.kinds }),
+    ...(has("kinds") && { kinds: store.kinds }),
     consume,
     guard: {
       // The guard of the store: it and its leased form have one timeout, one circuit breaker and one local share.
@@ -182,17 +183,17 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
         };
       },
     },
-    ...(store.recall && {
+    ...(has("recall") && {
       recall: (policy, key, costs) => (isHeld(policy, key) ? null : (store.recall?.(policy, key, costs) ?? null)),
     }),
-    ...(store.peek && {
+    ...(has("peek") && {
       async peek(policy, key, costs) {
         const lease = isLeasable(policy, costs) ? leases.find(policy, key) : undefined;
         const known = lease && peekLease(lease.state, costs as number, now());
         return known ?? (store.peek?.(policy, key, costs) as Promise<Decision>);
       },
     }),
-    ...(store.adjust && {
+    ...(has("adjust") && {
       async adjust(policy, key, changes, from) {
         const tokens = typeof changes === "number" ? changes : 0;
         // Tokens of a lease that are given back here must not go back again with its next call.
@@ -202,14 +203,14 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
         return isDone;
       },
     }),
-    ...(store.renew && {
+    ...(has("renew") && {
       renew: async (policy, key, tokens, move) => store.renew?.(policy, key, tokens, move) as Promise<boolean>,
     }),
-    ...(store.consumeTogether && {
+    ...(has("consumeTogether") && {
       consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]>,
     }),
-    ...(store.takesTogether && { takesTogether: (charges) => store.takesTogether?.(charges) as boolean }),
-    ...(store.block && {
+    ...(has("takesTogether") && { takesTogether: (charges) => store.takesTogether?.(charges) as boolean }),
+    ...(has("block") && {
       async block(policy, key, forMs) {
         // The end of a block leaves the limits as they are, and so the tokens of a lease.
         if (forMs > 0) return changeAll(policy, key, async () => store.block?.(policy, key, forMs));
@@ -219,7 +220,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
         if (lease !== undefined && returnable(lease.state, now()) === 0) lease.tell({ what: "ended" });
       },
     }),
-    ...(store.reset && { reset: (policy, key) => changeAll(policy, key, async () => store.reset?.(policy, key)) }),
+    ...(has("reset") && { reset: (policy, key) => changeAll(policy, key, async () => store.reset?.(policy, key)) }),
     async close() {
       isClosed = true;
       const giveBack = async (lease: KeyLease): Promise<unknown> => {
@@ -227,10 +228,10 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
         lease.tell({ what: "ended" });
         const until = Math.floor(serverClock.seenAt) + leaseMs; // until then, these tokens are still there
         const from = Number.isNaN(until) ? undefined : { since: until };
-        return tokens > 0 && store.adjust?.(lease.policy, lease.key, 0 - tokens, from);
+        return tokens > 0 && has("adjust") && store.adjust?.(lease.policy, lease.key, 0 - tokens, from);
       };
       await Promise.allSettled([...leases.all()].map(giveBack)); // what a store does not take back lapses
-      await store.close?.();
+      if (has("close")) await store.close?.();
     },
   };
 }

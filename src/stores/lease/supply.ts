@@ -101,7 +101,7 @@ export function learn(supply: Supply, terms: LeaseTerms, take: Take, answer: Dec
     leftAt: steady,
     at,
     emptyUntil: isEmpty ? steady + nextTokenMs : -Infinity,
-    isBlocked: !allowed && answer.blocked === true,
+    isBlocked: !allowed && Object.hasOwn(answer, "blocked"),
     // A block or a debt says nothing of the other processes.
     share: (isEarly && !isPlenty) || isEmpty ? supply.share : learned,
     margin: found < most ? MARGIN : supply.margin * MARGIN_KEPT,
