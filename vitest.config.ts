@@ -54,6 +54,9 @@ export const services: string[] = [
   "test/advice/{redis,postgres}-setups.test.ts",
 ];
 
+/** What the unit project leaves to others. */
+const elsewhere: string[] = ["test/package/**", ...services];
+
 // The machine decides when a server or a browser starts, answers and fails over, and each of their tests sets a limit to
 // that. On a busy machine a limit may pass. A test that is wrong fails three times.
 const retry = process.env["CI"] ? 2 : 0;
@@ -67,7 +70,10 @@ export default defineConfig({
     env: { FC_SEED: seed },
     reporters: ["default", tellSeed],
     pool: "threads",
-    expect: { poll: { interval: 2 } },
+    // For tests that hang: no machine is so busy.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { interval: 2, timeout: 10_000 } },
     maxWorkers: "100%", // by default one core is left idle
     projects: [
       {
@@ -77,29 +83,29 @@ export default defineConfig({
           name: "unit",
           env: { SLUICE_TEST_PROJECT: "unit", SLUICE_ALL_CASES: drawsAll ? "1" : "" },
           include: ["test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "test/package/**", ...services],
+          exclude: ["**/node_modules/**", ...elsewhere],
+          provide: { elsewhere },
           setupFiles: ["test/setup.ts"],
           // Files share what they import: that halves the time of many small files. test/setup fails a file that leaves state.
           isolate: false,
           // While a test waits for a socket, another worker uses its core. A project with another number needs a group of its own.
           maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 1 },
-          testTimeout: 20_000,
         },
       },
       {
         extends: true,
-        test: { name: "services", include: services, ...tries, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
+        test: { name: "services", include: services, ...tries, setupFiles: ["test/setup.ts"] },
       },
       // The recipes of examples/hosts, with packages of their own: `npm run check:hosts` installs them first.
       {
         extends: true,
-        test: { name: "hosts", include: ["examples/hosts/test/*.test.ts"], retry, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
+        test: { name: "hosts", include: ["examples/hosts/test/*.test.ts"], retry, setupFiles: ["test/setup.ts"] },
       },
       // The documentation site as it was built: `npm run check:site` builds it first.
       {
         extends: true,
-        test: { name: "site", include: ["site/test/*.test.ts"], retry, setupFiles: ["test/setup.ts"], testTimeout: 120_000, hookTimeout: 60_000 },
+        test: { name: "site", include: ["site/test/*.test.ts"], retry, setupFiles: ["test/setup.ts"], testTimeout: 120_000 },
       },
       // What is published, not what is written: needs `npm run build`.
       { test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },

@@ -17,9 +17,9 @@ function run(script) {
   const child = spawn("npm", ["run", "--silent", script], {
     stdio: ["ignore", "pipe", "pipe"],
     shell: process.platform === "win32",
-    // Properties draw all of their cases. `npm publish --dry-run` runs this check too, and would make its `npm pack` a
-    // dry run.
-    env: { ...process.env, SLUICE_ALL_CASES: "1", npm_config_dry_run: "false" },
+    // Properties draw all of their cases, and the real clock leaps in unit tests. `npm publish --dry-run` runs this check
+    // too, and would make its `npm pack` a dry run.
+    env: { ...process.env, SLUICE_ALL_CASES: "1", SLUICE_LEAPING_CLOCK: "1", npm_config_dry_run: "false" },
   });
   const output = [];
   child.stdout.on("data", (chunk) => output.push(chunk));

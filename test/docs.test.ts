@@ -16,10 +16,8 @@ describe("snippets that show their output print it", () => {
   const shown = fences.flatMap((fence, i) => (fence.mark === "run" ? [{ fence, output: fences[i + 1] as Fence }] : []));
   test.each(shown.map((each) => [where(each.fence), each] as const))("%s", async (_, { fence, output }) => {
     expect(output).toMatchObject({ file: fence.file, language: "text" });
-    if (fence.argument === "with fake timers") {
-      onTestFinished(() => void vi.useRealTimers());
-      vi.useFakeTimers().setTimerTickMode("nextTimerAsync"); // a wait ends when nothing else is left to do, however slow the machine is
-    }
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers().setTimerTickMode("nextTimerAsync"); // a wait ends when nothing else is left to do, however slow the machine is
     expect(await printed(fence.text)).toBe(output.text);
   });
 });

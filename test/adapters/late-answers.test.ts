@@ -82,7 +82,7 @@ describe.each(Object.entries(servers))("%s", (_, serve) => {
     const statuses = (): string[] => [...wire.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => String(status));
     const ask = async (count: number): Promise<void> => {
       socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-      await expect.poll(() => statuses().length, { timeout: 10_000 }).toBe(count);
+      await expect.poll(() => statuses().length).toBe(count);
     };
     await ask(1);
     await ask(2);

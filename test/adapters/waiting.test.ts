@@ -13,7 +13,7 @@ import * as forHono from "sluice/hono";
 import * as forNode from "sluice/node";
 import * as forWeb from "sluice/web";
 import { afterEach, describe, expect, test } from "vitest";
-import { soon } from "../helpers/soon.js";
+import { until } from "../helpers/soon.js";
 
 const stops: Array<() => unknown> = [];
 afterEach(async () => {
@@ -63,7 +63,6 @@ function oneToken(everyMs: number): { readonly inner: PlainLimiter<MemoryStore>;
 }
 
 const HOUR = 3_600_000;
-const until = (holds: () => boolean): Promise<void> => soon(() => expect(holds()).toBe(true));
 
 function get(port: number, agent?: Agent): Promise<{ readonly status: number | undefined; readonly remaining: unknown }> {
   return new Promise((resolve, reject) => {

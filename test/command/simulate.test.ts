@@ -411,7 +411,7 @@ describe("--recommend", () => {
       }
     }
     expect(larger).toBeGreaterThan(0);
-  }, 60_000);
+  });
 
   test("goes on after rates that change nothing", async () => {
     // 12 requests in 2.4 s, once an hour: at 5/s a capacity of 1 is enough.

@@ -249,7 +249,7 @@ const MISTAKES: readonly Mistake[] = [
 ];
 
 describe.each(MISTAKES)("$what", ({ ways, cure, elsewhere }) => {
-  test.each(Object.entries(ways))("written as %s", { timeout: 60_000 }, async (_, write) => {
+  test.each(Object.entries(ways))("written as %s", async (_, write) => {
     const text = await told(write);
     if (cure === null) expect([text, elsewhere]).toEqual(["", expect.any(String)]);
     else expect(text).toMatch(cure);

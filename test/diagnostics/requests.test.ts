@@ -1,11 +1,11 @@
-import { definePolicy, perSecond, type Key } from "sluice";
+import { definePolicy, perHour, perSecond, type Key } from "sluice";
 import { guard } from "sluice/store";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
 
 afterEach(() => void vi.restoreAllMocks());
 
-const policy = { name: "api", capacity: 5, refill: perSecond(1) };
+const policy = { name: "api", capacity: 5, refill: perHour(1) };
 
 interface Asked {
   readonly headers: Readonly<Record<string, string>>;

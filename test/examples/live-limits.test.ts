@@ -15,6 +15,7 @@ import { freePort } from "../helpers/free-port.js";
 import { startRedis } from "../helpers/own-redis.js";
 import { messageFrom, startProcess } from "../helpers/processes.js";
 import { describeWith, postgresUrl, redisUrl } from "../helpers/services.js";
+import { soon } from "../helpers/soon.js";
 
 const DEFAULTS = { interactive: { capacity: 10, tokens: 1, everyMs: 3_600_000 } };
 const SOON = { timeout: 10_000, interval: 20 };
@@ -67,7 +68,7 @@ describe("reading", () => {
     const all = [reader.readNow(), reader.readNow(), reader.readNow()];
     expect(answers).toHaveLength(1);
     answers[0]?.();
-    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    await soon(() => expect(answers).toHaveLength(2));
     answers[1]?.();
     await Promise.all(all);
     expect(answers).toHaveLength(2);

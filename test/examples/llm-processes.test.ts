@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import type { ChildProcess } from "node:child_process";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { soon, until } from "../helpers/soon.js";
 import { RedisStore } from "sluice/redis";
 import type { Bill } from "../../examples/llm/gateway.js";
 import { createUpstream } from "../../examples/llm/upstream.js";
@@ -74,7 +75,7 @@ describeWith("redis", "four gateways over one Redis", () => {
     const [seconds, micros] = (await redis.time()) as [number, number];
     return Math.floor(Number(seconds) * 1_000 + Number(micros) / 1_000);
   };
-  const until = async (instant: number): Promise<void> => {
+  const sleepUntil = async (instant: number): Promise<void> => {
     for (let left = instant - (await now()); left > 0; left = instant - (await now())) await delay(left);
   };
 
@@ -128,7 +129,7 @@ describeWith("redis", "four gateways over one Redis", () => {
   async function lateSettlement(): Promise<void> {
     const go = hold("green/fay");
     const first = await request(0, { as: "green/fay", prompt: "write 10", maxTokens: 1_198 });
-    await until((await now()) + FULL_MS);
+    await sleepUntil((await now()) + FULL_MS);
     const second = await request(1, { as: "green/fay", prompt: "write 1198", maxTokens: 1_197 });
     expect([first?.status, second?.status]).toEqual([200, 200]);
     go();
@@ -159,7 +160,7 @@ describeWith("redis", "four gateways over one Redis", () => {
     const abandoned = await request(ENDED, { as: "gold/ivy", prompt: "write 100", maxTokens: 1_197 });
     expect(abandoned?.status).toBe(200);
     await overrun;
-    const crash = until(start + 2_500).then(() => {
+    const crash = sleepUntil(start + 2_500).then(() => {
       endedAt = sharedInstant();
       children[ENDED]?.kill("SIGKILL");
     });
@@ -168,7 +169,7 @@ describeWith("redis", "four gateways over one Redis", () => {
     await settled();
 
     // One refill later every token of every dimension can be used, at once and through any process.
-    await until((await now()) + FULL_MS);
+    await sleepUntil((await now()) + FULL_MS);
     for (const as of [...crowd, "mint/kim", "lime/lea", "green/fay", "gold/gus", "gold/ivy"]) {
       for (const name of ["small", "large"] as const) {
         const all = models[name].user.tokens.capacity;
@@ -193,7 +194,7 @@ describeWith("redis", "four gateways over one Redis", () => {
 
   /** Until the three processes that live have ended all answers that they began. */
   async function settled(): Promise<void> {
-    await vi.waitUntil(() => [...bills.values()].every(({ outcome, process }) => outcome !== "running" || process === ENDED), { timeout: 5_000 });
+    await until(() => [...bills.values()].every(({ outcome, process }) => outcome !== "running" || process === ENDED));
   }
 
   function judge(): void {
@@ -283,7 +284,7 @@ describeWith("redis", "a gateway over Redis", () => {
     const world = await openWorld({ store }, { pace: async () => hold });
     try {
       const answered = async (): Promise<void> => {
-        await vi.waitUntil(() => world.open() === 0, { interval: 1 });
+        await until(() => world.open() === 0);
       };
       await world.ask({ as: "red/ann", prompt: "write 1" }).then((response) => response.text()); // Redis knows the scripts now
       await answered();
@@ -295,7 +296,7 @@ describeWith("redis", "a gateway over Redis", () => {
       expect(names()).toEqual(["evalsha"]);
       go();
       await response.text();
-      await vi.waitFor(() => expect(names()).toEqual(["evalsha", "evalsha"]));
+      await soon(() => expect(names()).toEqual(["evalsha", "evalsha"]));
     } finally {
       world.close();
       const keys = await redis.keys(`*${prefix}*`);

@@ -5,7 +5,7 @@ import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { costOf, createBudget, keysOf, minute, month, policyOf, type ModelLimits } from "../../examples/llm/budgets.js";
-import { soon } from "../helpers/soon.js";
+import { soon, until } from "../helpers/soon.js";
 import { mostAhead } from "./llm-windows.js";
 import { openWorld, type Question } from "./llm-world.js";
 import { expectWarnings } from "../setup/warnings.js";
@@ -25,12 +25,14 @@ let asked: object;
 let hold: Promise<void> | null;
 
 beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] }); // so that nothing is renewed while the store's clock stands still
   clock = new ManualClock();
   store = new MemoryStore({ clock: clock.now });
   hold = null;
   world = await openWorld({ store, models }, { pace: async (chat) => ((asked = chat), await new Promise(setImmediate), await hold) });
 });
 afterEach(() => {
+  vi.useRealTimers();
   vi.restoreAllMocks();
   world.close();
 });
@@ -70,7 +72,7 @@ async function refusal(question: Partial<Question>): Promise<{ readonly status: 
 
 /** Until all answers have ended, so that their costs are settled. */
 async function closed(): Promise<void> {
-  await vi.waitUntil(() => world.open() === 0, { interval: 1 });
+  await until(() => world.open() === 0);
 }
 
 /** Asks, and reads `events` server-sent events. What comes after them can be read or cancelled. */
@@ -250,9 +252,9 @@ describe("an answer that does not end as it should", () => {
     const reader = await begin({ prompt: "write 500, and I stop early", maxTokens: 500 }, 10);
     hold = new Promise((resolve) => (go = resolve));
     await reader.cancel();
-    await vi.waitUntil(() => world.bills.length === 2);
+    await until(() => world.bills.length === 2);
     go();
-    await vi.waitUntil(() => world.served[0]?.outcome === "aborted");
+    await until(() => world.served[0]?.outcome === "aborted");
     await closed();
     const [{ completionTokens } = { completionTokens: 0 }] = world.served;
     const { used, outcome } = world.bills[1] as { used: number; outcome: string };
@@ -273,9 +275,9 @@ describe("an answer that does not end as it should", () => {
       const client = request(`${other.url}/v1/chat/completions`, { method: "POST", headers: { authorization: "Bearer red/ann" }, agent: false });
       client.on("error", () => {}); // its socket is destroyed
       client.end(JSON.stringify({ model: "small", messages: [{ role: "user", content: "write 500" }], max_tokens: 500, stream: true }));
-      await vi.waitUntil(() => consume.mock.calls.length > 0);
+      await until(() => consume.mock.calls.length > 0);
       client.destroy();
-      await vi.waitUntil(async () => (await other.connections()) === 0);
+      await until(async () => (await other.connections()) === 0);
       go();
       await soon(() => expect([left("red/ann"), rest("red/ann")]).toEqual([[60, 30_000, 100, 50_000], [1_000_000, 4]]));
       expect([other.bills, other.served]).toEqual([[], []]);
@@ -286,7 +288,7 @@ describe("an answer that does not end as it should", () => {
 
   test("because the language model breaks off costs what was written, as a stream and whole", async () => {
     await expect(whole({ prompt: "write 50, break after 12", maxTokens: 500 })).rejects.toThrow();
-    await vi.waitUntil(() => world.bills.length === 2);
+    await until(() => world.bills.length === 2);
     await closed();
     expect(world.bills[1]).toMatchObject({ used: 18, outcome: "broken" });
     expect((await whole({ prompt: "write 50, break after 12", maxTokens: 500, stream: false })).status).toBe(502);
@@ -328,12 +330,12 @@ describe("tokens over time", () => {
     let go = (): void => undefined;
     hold = new Promise((resolve) => (go = resolve));
     const slow = world.ask({ as: "red/ann", prompt: "write 1000", maxTokens: 29_997 });
-    await vi.waitUntil(() => world.bills.length === 1);
+    await until(() => world.bills.length === 1);
     expect(left("red/ann")[1]).toBe(0);
     clock.advance(60_000);
     // The minute has brought all of them back, and the next answer takes them.
     const second = world.ask({ as: "red/ann", prompt: "write 1000", maxTokens: 29_997 });
-    await vi.waitUntil(() => world.bills.length === 2);
+    await until(() => world.bills.length === 2);
     go();
     await Promise.all([slow, second].map(async (answer) => (await answer).text()));
     await closed();

@@ -12,6 +12,7 @@ import { RequestLog } from "../../examples/server/log.js";
 import { buildServer as buildNode } from "../../examples/server/node.js";
 import type { BuildServer } from "../../examples/server/service.js";
 import { makeStop } from "../../examples/server/shutdown.js";
+import { until } from "../helpers/soon.js";
 
 const running: Server[] = [];
 afterEach(() => {
@@ -45,7 +46,7 @@ test.each(builders)("a bug in the service on %s is a 500 that tells callers noth
   const consume = (): never => {
     throw bug;
   };
-  const url = await listen(await buildServer({ policies: readPolicies({}), store: Object.assign(new MemoryStore({ clock: Date.now }), { consume }), onDecision: () => {} }));
+  const url = await listen(await buildServer({ policies: readPolicies({}), store: Object.assign(new MemoryStore({ clock: () => 0 }), { consume }), onDecision: () => {} }));
   const response = await fetch(`${url}/inbox`, { headers: { "X-Device-Id": "tablet" } });
   expect(response.status).toBe(500);
   expect(await response.json()).toEqual({ code: "internal_error", message: "Something went wrong on our side." });
@@ -59,7 +60,7 @@ describe("stopping", () => {
     const stop = makeStop(server);
     const url = await listen(server);
     const asked = ask(url);
-    await vi.waitUntil(() => answers.length === 1);
+    await until(() => answers.length === 1);
 
     let stopped = false;
     const done = stop().then(() => (stopped = true));
@@ -93,6 +94,6 @@ test("the log tells when the client went away", async () => {
   socket.write("GET /slow?token=secret HTTP/1.1\r\nHost: a\r\n\r\n");
   await once(server, "request");
   socket.destroy();
-  await vi.waitUntil(() => lines.length === 1);
+  await until(() => lines.length === 1);
   expect(JSON.parse(lines[0] as string)).toMatchObject({ method: "GET", path: "/slow", aborted: true, policy: null });
 });

@@ -28,9 +28,9 @@ export function walk(all: readonly Walked[]): void {
 
   // Each test has callers of its own, so that none of them changes what another sees.
   describe.concurrent.each(all)("$title", (walked) => {
-    beforeAll(() => start(walked), 30_000);
+    beforeAll(() => start(walked));
     // A test that is tried again finds full buckets.
-    beforeEach(({ task }) => ((task.result?.retryCount ?? 0) > 0 ? start(walked) : undefined), 30_000);
+    beforeEach(({ task }) => ((task.result?.retryCount ?? 0) > 0 ? start(walked) : undefined));
 
     test("greets with its URL, the one thought, and five commands to try", () => {
       const { lines, url } = serverOf(walked);

@@ -15,8 +15,8 @@ export class LaterStore implements AsyncStore {
   readonly clock: Clock | "server";
   readonly inner: MemoryStore;
 
-  /** `options` are those of its guard. `own` is what it says that its clock is. */
-  constructor(clock: Clock, options: GuardOptions = {}, own: Clock | "server" = "server") {
+  /** `options` are those of its guard. `own` is what it says that its clock is: "server" has the guard read a real clock. */
+  constructor(clock: Clock, options: GuardOptions = {}, own: Clock | "server" = clock) {
     this.guard = guard(options);
     this.clock = own;
     this.inner = new MemoryStore({ clock });

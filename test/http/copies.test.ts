@@ -1,9 +1,10 @@
 // A gate of one copy of the package over a limiter of another: such as an app whose bundle has its own copy.
-import { combine, createLimiter, createWaiter, perSecond } from "sluice";
+import { combine, createLimiter, createWaiter, MemoryStore, perSecond } from "sluice";
 import type * as Http from "sluice/http";
 import { webReader } from "sluice/web";
 import { expect, test, vi } from "vitest";
 
+const store = new MemoryStore({ clock: () => 0 });
 const tenantOf = (request: Request): string => request.headers.get("x-tenant") ?? "";
 
 async function createGateOfAnotherCopy(): Promise<typeof Http.createGate> {
@@ -16,7 +17,7 @@ async function createGateOfAnotherCopy(): Promise<typeof Http.createGate> {
 
 test("callers without a key share one bucket, with limiters of another copy", async () => {
   const createGate = await createGateOfAnotherCopy();
-  const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) } });
+  const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, store });
   const plain = createGate({ limiter, key: () => undefined }, webReader);
   const waiting = createGate({ limiter: createWaiter(limiter), key: () => ["user", ""] }, webReader);
   const both = createGate({ limiter: combine({ limiter }), key: () => ({ limiter: null }) }, webReader);
@@ -28,7 +29,7 @@ test("callers without a key share one bucket, with limiters of another copy", as
 
 test("`unidentified` holds for each member of a combination of another copy", async () => {
   const createGate = await createGateOfAnotherCopy();
-  const members = ["user", "tenant"].map((name) => createLimiter({ policy: { name, capacity: 5, refill: perSecond(1) } }));
+  const members = ["user", "tenant"].map((name) => createLimiter({ policy: { name, capacity: 5, refill: perSecond(1) }, store }));
   const limiter = combine({ user: members[0]!, tenant: members[1]! });
   const key = (request: Request) => ({ user: undefined, tenant: ["tenant", tenantOf(request)] as const });
   const outcomes = [];

@@ -190,7 +190,7 @@ describe("policy", () => {
   test("picked later, and beside a limiter that has its own", async () => {
     const later = openLater({ policy: async (ask: Ask) => tierOf(ask) });
     expect((await later.ask({ headers: { "x-tier": "pro" } })).field("RateLimit-Limit")).toBe("30");
-    const limiter = createLimiter({ policy: free });
+    const limiter = createLimiter({ policy: free, store: new MemoryStore({ clock: () => 0 }) });
     const gate = open({ limiter, policy: tierOf });
     expect(gate.ask({ headers: { "x-tier": "pro" } }).field("RateLimit-Remaining")).toBe("29");
     expect(limiter.peek("ann", { policy: free }).remaining).toBe(2);

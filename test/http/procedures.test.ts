@@ -80,7 +80,7 @@ const cases: Record<string, Case> = {
     options: (say, store) => ({ limiter: combine(limiters(store)), unidentified: "refuse", policy: undefined, key: ({ user = "ann" }: Ask) => say("key", { user, tenant: "acme" }) }),
     asks: [{}, { user: null }],
   },
-  "a limiter that waits": { options: (_, store) => ({ limiter: createWaiter(createLimiter({ policy: SMALL, store }), { maxWaitMs: 0 }), policy: undefined }), asks: four },
+  "a limiter that waits": { options: (_, store) => ({ limiter: createWaiter(createLimiter({ policy: SMALL, store }), { maxWaitMs: 500 }), policy: undefined }), asks: four },
   ...Object.fromEntries(
     Object.entries({
       skip: [new Error("mine"), "yes", 1], key: [new Error("mine"), unlimited, 42, {}], cost: [new Error("mine"), Number.NaN, -1, 0.5, undefined, null, "2", { none: 1 }],

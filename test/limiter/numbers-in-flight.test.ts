@@ -46,7 +46,7 @@ describe("a number is for the one limit of a limiter whose own policy has one, i
 
 describe("a number leaves limits in flight at their own cost", () => {
   test("beside rates and quotas", () => {
-    const limiter = createLimiter({ policy: { name: "llm", limits: [tokens, gpu, month] }, store: new MemoryStore({ clock: Date.now }) });
+    const limiter = createLimiter({ policy: { name: "llm", limits: [tokens, gpu, month] }, store: store() });
     expect([costs(limiter.consume("a", 2_000)), costs(limiter.consume("b", { cost: { tokens: 5, gpu: 2 } }))]).toEqual([[2_000, 1, 2_000], [5, 2, 1]]);
   });
 
@@ -73,7 +73,7 @@ describe("a number leaves limits in flight at their own cost", () => {
     const outer = combine({ both, again: place });
     expect(costs(outer.peek({ both: keys, again: "h" }, { cost: { both: 50, again: 3 } }))).toEqual([50, 1, 3]);
     expect(costs(outer.peek({ both: keys, again: "h" }, 50))).toEqual([50, 1, 1]);
-    const waiter = createWaiter(both, { maxWaitMs: 0 });
+    const waiter = createWaiter(both);
     await expect(waiter.consume({ user: "b", place: "i" }, 2_000)).resolves.toMatchObject({ allowed: true });
   });
 
@@ -86,7 +86,7 @@ describe("a number leaves limits in flight at their own cost", () => {
 });
 
 test("the error for one number under several limits has the code to write", () => {
-  const limiter = createLimiter({ policy: { name: "llm", limits: [{ ...tokens, name: "per-day" }, gpu, month, { ...tokens, name: "2" }] }, store: new MemoryStore({ clock: Date.now }) });
+  const limiter = createLimiter({ policy: { name: "llm", limits: [{ ...tokens, name: "per-day" }, gpu, month, { ...tokens, name: "2" }] }, store: store() });
   const decision = limiter.consume("a");
   for (const call of [() => limiter.settle("a", decision, 21), () => limiter.debit("a", 21), () => limiter.credit("a", 21)]) {
     expect(call).toThrow('Policy "llm" has 4 limits: write { "per-day": 21, month: 21, "2": 21 }');

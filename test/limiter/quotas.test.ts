@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, monotonicClock, monthly, perMinute, StoreError, TokenBucket, weekly, type AsyncStore, type Decision, type Policy,
 } from "sluice";
@@ -125,7 +125,7 @@ describe("L20 · a limiter with a quota", () => {
   });
 
   test("L20 · passes through leases, which take none of its tokens ahead", async () => {
-    const store = new LaterStore(Date.now, ["rate", "quota"]);
+    const store = new LaterStore(() => NOON, ["rate", "quota"]);
     const limiter = createLimiter({ policy: { capacity: 50, renews: daily() }, store: leased(store, { leaseMs: 100 }) });
     for (let i = 0; i < 20; i++) expect((await limiter.consume("ann")).remaining).toBe(49 - i);
     expect(store.calls).toBe(20);
@@ -134,7 +134,7 @@ describe("L20 · a limiter with a quota", () => {
 
   test("L20 · ERR_STORE_CLOCK reaches the caller: neither the circuit breaker nor the local share hides it", async () => {
     const fault = new StoreError("ERR_STORE_CLOCK", "the clocks differ");
-    const store = new LaterStore(Date.now, ["rate", "quota"], () => fault);
+    const store = new LaterStore(() => NOON, ["rate", "quota"], () => fault);
     const limiter = createLimiter({ policy: { capacity: 5, renews: daily() }, store });
     for (let i = 0; i < 3; i++) await expect(limiter.consume("ann")).rejects.toBe(fault);
     expect(store.calls).toBe(3);
@@ -152,13 +152,14 @@ describe("L20 · a limiter with a quota", () => {
   });
 
   test("L20 · a waiter waits for the next period, and not while tokens are left", async () => {
-    const clock = new ManualClock(Date.parse("2026-11-23T23:59:59.900Z"));
-    const limiter = createLimiter({ policy: { capacity: 3, renews: daily() }, store: new MemoryStore({ clock: clock.now }) });
+    vi.useFakeTimers({ now: Date.parse("2026-11-23T23:59:59.900Z") });
+    onTestFinished(() => void vi.useRealTimers());
+    const limiter = createLimiter({ policy: { capacity: 3, renews: daily() }, store: new MemoryStore({ clock: Date.now }) });
     const waiting = createWaiter(limiter, { maxWaitMs: 60_000 });
     for (let i = 0; i < 3; i++) expect((await waiting.consume("ann")).allowed).toBe(true);
     const [next, never] = [waiting.consume("ann", 3), createWaiter(limiter, { maxWaitMs: 50 }).consume("ann")];
     expect(await never).toMatchObject({ allowed: false, retryAfterMs: 100 });
-    clock.advance(100);
+    await vi.advanceTimersByTimeAsync(100);
     expect(await next).toMatchObject({ allowed: true, remaining: 0, resetMs: 24 * HOUR });
   });
 });

@@ -76,6 +76,10 @@ test("all worlds and all planted mistakes are searched each night", () => {
   expect(runs).toEqual(["npm run search", "npm run search -- --planted"]); // without names: all of them
 });
 
+test("the unit tests run on a busy machine each night, three times", () => {
+  expect(read("nightly.yml").match(/^ {6}- run: npm run test:busy$/gm)).toHaveLength(3);
+});
+
 test("each file of core and of limits has its mutants tried each night", () => {
   expect(read("mutation.yml")).toContain("room: [core, limits, ");
   expect(read("mutation.yml")).toContain('npm run mutation -- "src/$ROOM/**/*.ts"');

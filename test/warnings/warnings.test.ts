@@ -123,7 +123,7 @@ describe("SLUICE_LIMITER_PER_REQUEST", () => {
 });
 
 describe("SLUICE_MEMORY_IN_CLUSTER", () => {
-  test("in each worker of a cluster, and nowhere else, for memory stores alone", { timeout: 60_000 }, async () => {
+  test("in each worker of a cluster, and nowhere else, for memory stores alone", async () => {
     const primary = await startProcess("test/warnings/cluster-child.ts", []);
     try {
       const heard = await messageFrom<Heard>(primary);

@@ -1,8 +1,9 @@
 // The React hook, the countdown without a framework, and SWR, in Chromium. Time stands still until a test moves it.
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startChromium } from "../../../test/helpers/chromium.js";
 import { describeWith } from "../../../test/helpers/services.js";
+import { until } from "../../../test/helpers/soon.js";
 import { openPage, type OpenPage } from "./site.js";
 
 declare const window: { leave(): void };
@@ -17,7 +18,7 @@ describeWith("chromium", "in a browser", () => {
   /** Clicks, and waits until the server has answered for the nth time. */
   async function click({ page, arrived }: OpenPage, times: number): Promise<void> {
     await page.getByRole("button").click();
-    await vi.waitUntil(() => arrived.length === times);
+    await until(() => arrived.length === times);
   }
 
   describe.each(["login", "countdown"] as const)("%s", (name) => {

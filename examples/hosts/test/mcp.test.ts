@@ -5,8 +5,9 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { McpError, type CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { listen } from "../../../test/adapters/rows/listen.js";
+import { soon, until } from "../../../test/helpers/soon.js";
 import { callTool, type CallOptions } from "../mcp/client.js";
 import { createToolBudget, RATE_LIMITED } from "../mcp/limits.js";
 import { createToolServer } from "../mcp/server.js";
@@ -99,7 +100,7 @@ test("a report costs as much as four searches, and all tools of a session share 
   const { client } = await open("ann");
   for (let i = 0; i < 3; i++) {
     const call = client.callTool(report);
-    await vi.waitUntil(() => reports.length === i + 1);
+    await until(() => reports.length === i + 1);
     reports[i]?.end(`report ${i}`);
     expect(text((await call) as CallToolResult)).toBe(`report ${i}`);
   }
@@ -115,14 +116,14 @@ test("a session's calls in flight are limited, and a place comes back when a too
   const first = client.callTool(report);
   const cancel = new AbortController();
   const second = client.callTool(report, undefined, { signal: cancel.signal }).catch((error: unknown) => error);
-  await vi.waitUntil(() => reports.length === 2);
+  await until(() => reports.length === 2);
   const third = (await client.callTool(search).catch((error: unknown) => error)) as McpError;
   expect(third.data).toEqual({ code: "rate_limited", retry_after: 1, "violated-policies": ["session:parallel"] });
   expect(free("ann", session)).toBe(0);
   cancel.abort();
   await second;
-  await vi.waitUntil(() => reports[1]?.signal.aborted);
-  await vi.waitFor(() => expect(free("ann", session)).toBe(1));
+  await until(() => reports[1]?.signal.aborted);
+  await soon(() => expect(free("ann", session)).toBe(1));
   reports[0]?.fail(new Error("the disk is full"));
   const failed = (await first) as CallToolResult;
   expect([failed.isError, text(failed)]).toEqual([true, "The tool failed: the disk is full"]);
@@ -130,7 +131,7 @@ test("a session's calls in flight are limited, and a place comes back when a too
   // The obeying client gets the place that is free after its wait.
   const [fourth, fifth] = [client.callTool(report), client.callTool(search)];
   await fifth;
-  await vi.waitUntil(() => reports.length === 3);
+  await until(() => reports.length === 3);
   const { waits, options } = obeying(clock);
   clock.advance(60_000);
   expect(text(await callTool(client, search, options))).toBe("found sluice");
@@ -142,9 +143,9 @@ test("a session that is closed leaves no place behind", async () => {
   const { open, reports, free } = await serve();
   const { client, session } = await open("ann");
   const gone = client.callTool(report).catch((error: unknown) => error);
-  await vi.waitUntil(() => reports.length === 1);
+  await until(() => reports.length === 1);
   await (client.transport as StreamableHTTPClientTransport).terminateSession();
-  await vi.waitFor(() => expect(free("ann", session)).toBe(2));
+  await soon(() => expect(free("ann", session)).toBe(2));
   await client.close();
   await gone;
 });

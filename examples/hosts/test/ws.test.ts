@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { until } from "../../../test/helpers/soon.js";
 import { WebSocket } from "ws";
 import { listen } from "../../../test/adapters/rows/listen.js";
 import { serveSockets } from "../servers/ws.js";
@@ -48,7 +49,7 @@ async function exchange(socket: WebSocket, ...messages: string[]): Promise<strin
   const answers: string[] = [];
   socket.on("message", (data) => answers.push(String(data as Buffer)));
   for (const message of messages) socket.send(message);
-  await vi.waitUntil(() => answers.length >= messages.length, { timeout: 5_000, interval: 5 });
+  await until(() => answers.length >= messages.length);
   socket.removeAllListeners("message");
   return answers;
 }
@@ -75,7 +76,7 @@ test("L21 · a user has five connections open at once, and one that closes makes
   await once(open("token-of-bob"), "open");
   sockets[0]?.close();
   // The server may hear of the end a moment after the client. A refusal takes nothing.
-  await vi.waitUntil(async () => {
+  await until(async () => {
     const next = open("token-of-ann");
     return Promise.race([once(next, "open").then(() => true), once(next, "unexpected-response").then(() => false)]);
   }, { timeout: 5_000 });

@@ -52,7 +52,7 @@ describe("63 · the example server in a process of its own, in real time", () =>
   let server: ExampleServer;
   beforeAll(async () => {
     server = await ExampleServer.start([], { SLUICE_INTERACTIVE_CAPACITY: "1", SLUICE_INTERACTIVE_TOKENS: "1", SLUICE_INTERACTIVE_EVERY_MS: "900" });
-  }, 30_000);
+  });
   afterAll(() => server?.kill());
 
   test("a refused call comes back with the inbox", async () => {

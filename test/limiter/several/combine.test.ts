@@ -115,7 +115,7 @@ describe.each(kinds)("L10 · limiters together over %s", (_, storesOf) => {
 test("L1 · by a server's clock too, a late refund gives back nothing that came back by itself", async () => {
   vi.useFakeTimers({ toFake: ["performance", "Date"] });
   try {
-    const { user, tenant } = limitersOver(twice(new TogetherLater(() => Math.floor(performance.now()))));
+    const { user, tenant } = limitersOver(twice(new TogetherLater(() => Math.floor(performance.now()), {}, "server")));
     const both = combine({ user, tenant });
     const decision = await both.consume(keys, 4);
     vi.advanceTimersByTime(3_000);
@@ -237,7 +237,7 @@ describe("a store that fails", () => {
   const away: AsyncStore = {
     sync: false,
     guard: guard({ breaker: false }),
-    clock: "server",
+    clock: clock.now,
     consume: () => Promise.reject(outage),
     consumeTogether: () => Promise.reject(outage),
     adjust: () => Promise.reject(outage),

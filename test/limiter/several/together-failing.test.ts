@@ -28,7 +28,7 @@ const rejects = (): Failing => {
     return make();
   };
   const store: AsyncStore = {
-    sync: false, guard: guard({ breaker: false }), clock: "server",
+    sync: false, guard: guard({ breaker: false }), clock: () => 0,
     consume: async (...asked) => inner.consume(...asked),
     peek: (...asked) => later("peek", () => inner.peek(...asked)),
     adjust: (policy, key, changes) => later("adjust", () => inner.adjust(policy, key, changes)),

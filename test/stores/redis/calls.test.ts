@@ -7,6 +7,7 @@ import { ManualClock } from "sluice/testing";
 import { expect, test, vi } from "vitest";
 import { counting } from "../../helpers/counting.js";
 import { describeWith } from "../../helpers/services.js";
+import { until } from "../../helpers/soon.js";
 import { useRedis } from "../../helpers/use-redis.js";
 
 const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
@@ -195,9 +196,9 @@ describeWith("redis-server", "calls to Redis", () => {
 
     isKnown = false;
     const denied = store.consume(policy, "a", 2);
-    await vi.waitUntil(() => held.length === 1);
+    await until(() => held.length === 1);
     const allowed = store.consume(policy, "a", 1);
-    await vi.waitUntil(() => held.length === 2);
+    await until(() => held.length === 2);
     for (const release of held) release();
     expect([(await denied).allowed, (await allowed).allowed]).toEqual([false, true]);
     // The denial is older than the token that was taken, so its wait is too short.
