@@ -54,7 +54,7 @@ export class Fallback {
   granted(policy: Policy, key: string, costs: Costs, decision: Decision): void {
     const local = this.#local;
     if (local === null || !decision.allowed) return;
-    if (!(this.#clock() < this.#fullAt)) return void (this.#local = null);
+    if (!(readClock(this.#clock) < this.#fullAt)) return void (this.#local = null);
     const share = this.#shareOf(policy, 0);
     const left = readings(local.peek(share, key, 0));
     if (!share.limits.some(({ refill }, i) => refill && left[i]?.resetMs)) return;
