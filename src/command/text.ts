@@ -89,9 +89,9 @@ export function limitsText({ limits }: Policy): string {
     .join("; ");
 }
 
-function returnText({ refill, renews, returns }: Limit): string {
+function returnText({ refill, renews, kind }: Limit): string {
   if (refill !== undefined) return `, ${rateText(refill)}`;
-  if (returns !== undefined) return " at once";
+  if (kind.isInFlight) return " at once";
   return ` a ${renews?.every ?? "time"}`;
 }
 

@@ -7,7 +7,9 @@ export type { Bucket } from "./model.js";
 export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
 
 /** A rate: its tokens come back evenly from the instant at which they are taken. */
-export const RATE: Kind = { dateOf: (now) => now, backTo: () => undefined, retryAfterMs: Infinity, apart: undefined };
+export const RATE: Kind = {
+  dateOf: (now) => now, backTo: () => undefined, retryAfterMs: Infinity, isInFlight: false, apart: undefined,
+};
 
 /**
  * A full bucket of `limit`: the state of a key without a record.

@@ -19,7 +19,7 @@ export function parseCost(policy: Policy, cost: Cost | undefined, own: Policy | 
 
 /** Returns costs with those of `others` for limits in flight. */
 export function exceptInFlight(policy: Policy, costs: Costs, others: Costs): Costs {
-  return mapCosts(policy, costs, (cost, i) => (policy.limits[i]?.kind.apart ? costAt(others, i) : cost));
+  return mapCosts(policy, costs, (cost, i) => (policy.limits[i]?.kind.isInFlight ? costAt(others, i) : cost));
 }
 
 /** Checks tokens like {@link parseCost}. A limit that is not named gets those of `others`, by default 0. */

@@ -174,7 +174,7 @@ function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: b
     nextTokenMs: spent === 0 ? 0 : msUntil(unitsOver(limit, remaining + 1, spent), limit, from, now),
     resetMs: spent === 0 ? 0 : msUntil(spent, limit, from, now),
   };
-  if (kind.apart !== undefined) reading.inFlight = true;
+  if (kind.isInFlight) reading.inFlight = true;
   return reading;
 }
 

@@ -103,6 +103,8 @@ export interface Kind {
   backTo(from: Instant): number | null | undefined;
   /** A refused caller is told to ask again after this long at most. */
   readonly retryAfterMs: number;
+  /** Whether its tokens come back when work is done. */
+  readonly isInFlight: boolean;
   /**
    * The arithmetic of records that keep their amounts apart, each with its date. Undefined for rates and quotas: all
    * amounts of a record join into one, which comes back from the latest of their instants.

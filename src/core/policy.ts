@@ -78,7 +78,7 @@ export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): 
     { name, limits: Object.freeze(limits) },
     {
       maxCost, ownCosts, dated: limits.map(({ renews, returns }) => (renews ?? returns)?.dating).find(Boolean),
-      inFlight: limits.find((limit): limit is InFlight => limit.returns !== undefined),
+      inFlight: limits.find((limit): limit is InFlight => limit.kind.isInFlight),
       [Symbol.for("sluice.policy")]: true,
     },
   );

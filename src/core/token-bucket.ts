@@ -33,7 +33,7 @@ export class TokenBucket {
     this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
     const { dated } = this.#policy;
     if (dated !== undefined) {
-      const what = dated.field === "renews" ? "a quota" : "a limit in flight";
+      const what = dated.kind.isInFlight ? "a limit in flight" : "a quota";
       throw new TypeError(`Expected \`refill\`, got \`${dated.field}\`. A TokenBucket is a rate; for ${what} use createLimiter`);
     }
     this.#clock = clock;

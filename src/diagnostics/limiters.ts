@@ -59,7 +59,7 @@ function isOneOfMany(policy: Policy): boolean {
     countingSince = now;
   }
   const numbers = JSON.stringify([
-    policy.name, ...policy.limits.map(({ capacity, refill, renews }) => [capacity, refill ?? renews]),
+    policy.name, ...policy.limits.map(({ capacity, refill, renews, returns }) => [capacity, refill ?? renews ?? returns]),
   ]);
   const count = (made.get(numbers) ?? 0) + 1;
   made.set(numbers, count);

@@ -58,7 +58,7 @@ function codeOf(policy: Policy | null, tokens: unknown): string | null {
   if (typeof tokens !== "number") return "…";
   if (policy.limits.length === 1) return String(tokens);
   // Work in flight gives back all of its tokens when it is done, so it has no cost to name.
-  const named = policy.limits.flatMap(({ name, returns }) => (returns ? [] : `${codeOfName(name)}: ${tokens}`));
+  const named = policy.limits.flatMap(({ name, kind }) => (kind.isInFlight ? [] : `${codeOfName(name)}: ${tokens}`));
   return named.length > 0 ? `{ ${named.join(", ")} }` : "0";
 }
 

@@ -85,7 +85,7 @@ export function tokensOf(policy: Policy, tokens: unknown, name: string, others: 
   const parsed = parseTokens(policy, tokens as Cost, name, others);
   if (typeof tokens !== "number" || tokens === 0 || policy.limits.length === 1) return parsed;
   // Work in flight gives back all of its tokens when it is done, so it has no cost to name.
-  const named = policy.limits.flatMap((limit) => (limit.returns ? [] : `${nameInCode(limit.name)}: ${tokens}`));
+  const named = policy.limits.flatMap((limit) => (limit.kind.isInFlight ? [] : `${nameInCode(limit.name)}: ${tokens}`));
   throw new TypeError(
     `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${policy.limits.length} ` +
     `limits: write ${named.length > 0 ? `{ ${named.join(", ")} }` : "0, because all of them are in flight"}`,

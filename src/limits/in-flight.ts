@@ -73,6 +73,7 @@ export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): D
         return taken === undefined ? null : dateOf(taken);
       },
       retryAfterMs,
+      isInFlight: true,
       apart: datedAmounts,
     },
     facts: { calendar: `${staleAfterMs} ${retryAfterMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },

@@ -117,6 +117,7 @@ export function quotaDating(facts: Dating["facts"], dateOf: (now: number) => num
       return taken === undefined ? undefined : dateOf(taken);
     },
     retryAfterMs: Infinity,
+    isInFlight: false,
     apart: undefined,
   };
   return { field: "renews", kind, facts, work: datedWork };

@@ -15,7 +15,7 @@ export interface DecisionStep {
 /** The law that a state breaks, and how. */
 export function stateLaw(facts: WorldFacts, state: StoreState, now: number): string | undefined {
   for (const [place, limit] of (facts.policies[0] as Policy).limits.entries()) {
-    const broken = limit.returns !== undefined ? inFlight(facts, state, place, now) : limit.renews !== undefined ? quota(facts, state, place) : rate(facts, state, place);
+    const broken = limit.kind.isInFlight ? inFlight(facts, state, place, now) : limit.renews !== undefined ? quota(facts, state, place) : rate(facts, state, place);
     if (broken !== undefined) return broken;
   }
   return undefined;

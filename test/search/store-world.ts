@@ -17,8 +17,8 @@ export function storeWorld(world: StoreWorld, real: Real, beginsAt = 0): World<S
   const policies = world.policies(real).map((options) => real.definePolicy(options));
   const [first] = policies as [Policy];
   const facts: WorldFacts = { real, policies, cost, instants };
-  const inFlight = first.limits.findIndex(({ returns }) => returns !== undefined);
-  const staleAfterMs = first.limits[inFlight]?.returns?.staleAfterMs ?? 0;
+  const inFlight = first.limits.findIndex(({ kind }) => kind.isInFlight);
+  const staleAfterMs = first.inFlight?.returns.staleAfterMs ?? 0;
   const marks = new real.CallMarks("", false);
   marks.learn(0);
   const can = (what: Happening): boolean => happens.includes(what);
@@ -128,7 +128,7 @@ export function storeWorld(world: StoreWorld, real: Real, beginsAt = 0): World<S
     const spent = first.limits.map((_, place) => (place === inFlight ? 0 : at(costs, place)));
     const simple = spent.length === 1 ? (spent[0] as number) : spent;
     const changes = real.correction(decision, policy, cost, simple, clock(state) - decision.at);
-    const heldAt = decision.at + (inFlight < 0 ? 0 : real.msAfter(renewals, first.limits[inFlight]?.returns as never));
+    const heldAt = decision.at + (inFlight < 0 ? 0 : real.msAfter(renewals, first.inFlight?.returns as never));
     const origin = { at: decision.at, heldAt, since: real.refundableUntil(decision, policy, changes) };
     const unused = first.limits.map((_, place) => at(cost, place) - (spent[place] as number));
     return { what: "settle", work: i, version: claim.version, changes, origin, unused, claim, madeAt: clock(state) };

@@ -23,8 +23,8 @@ export async function policiesToReplay(file: string): Promise<PoliciesToReplay> 
   const replayed: { name: string; policy: Policy }[] = [];
   for (const policy of new Set(found.map((each) => each.policy))) {
     const name = found.filter((each) => each.policy === policy).map(({ path }) => path).join(", ");
-    const [first, ...others] = policy.limits.filter((limit) => limit.returns === undefined);
-    const inFlight = policy.limits.filter((limit) => limit.returns !== undefined).map((limit) => limit.name);
+    const [first, ...others] = policy.limits.filter((limit) => !limit.kind.isInFlight);
+    const inFlight = policy.limits.filter((limit) => limit.kind.isInFlight).map((limit) => limit.name);
     if (inFlight.length > 0) leftOut.push(`${name}: ${inFlight.join(" and ")}`);
     if (first === undefined) continue;
     replayed.push({ name, policy: inFlight.length > 0 ? makePolicy(policy.name, [first, ...others]) : policy });

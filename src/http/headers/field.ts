@@ -92,7 +92,8 @@ export function labelOf(policy: Policy, limitName: string): string {
  * an item.
  */
 export function policyValue(policy: Policy, quota: (limit: Limit) => string | false): string | FieldValue {
-  const items = policy.limits.map((limit) => quota(limit) && quota(limit) + (limit.returns ? "" : `;w=${windowSeconds(limit)}`));
+  const windowOf = (limit: Limit): string => (limit.kind.isInFlight ? "" : `;w=${windowSeconds(limit)}`);
+  const items = policy.limits.map((limit) => quota(limit) && quota(limit) + windowOf(limit));
   // A List without members is not sent (RFC 9651, section 3.1).
   return items.filter(Boolean).join(", ") || (() => null);
 }

@@ -195,7 +195,8 @@ const REGISTERED = ["content-bytes", "concurrent-requests"];
  */
 const POLICY_FIELD: Field = {
   name: "RateLimit-Policy",
-  under: (policy) => policyValue(policy, ({ name, capacity, returns, unit = returns ? "concurrent-requests" : "requests" }) => {
+  under: (policy) => policyValue(policy, ({ name, capacity, kind, unit: written }) => {
+    const unit = written ?? (kind.isInFlight ? "concurrent-requests" : "requests");
     const quota = `"${labelOf(policy, name)}";q=${capacity}`;
     if (unit === "requests") return quota;
     return REGISTERED.includes(unit) && `${quota};qu="${unit}"`;

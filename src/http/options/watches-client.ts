@@ -1,4 +1,5 @@
 import { ownMembers } from "../../core/check.js";
+import type { Returns } from "../../core/model.js";
 import type { GateLimiter } from "../../limiter/internals.js";
 
 /** The options that tell it. */
@@ -8,10 +9,14 @@ interface WatchingOptions {
   readonly policy?: unknown;
 }
 
+/** What a limit may have that holds tokens while work is under way. */
+interface Returning {
+  readonly returns?: Partial<Returns> | undefined;
+}
+
 /** The part of a policy, or of its options, with its limits. */
-interface Limits {
-  readonly returns?: unknown;
-  readonly limits?: ReadonlyArray<{ readonly returns?: unknown }>;
+interface Limits extends Returning {
+  readonly limits?: readonly Returning[];
 }
 
 /**
@@ -27,6 +32,6 @@ export function watchesClient(options: WatchingOptions): boolean {
 }
 
 function mayHold(policy: Limits): boolean {
-  const { returns, limits = [] } = ownMembers(policy);
-  return returns !== undefined || limits.some((limit) => ownMembers(limit).returns !== undefined);
+  const own = ownMembers(policy);
+  return [own, ...(own.limits ?? []).map(ownMembers)].some(({ returns }) => returns?.dating?.kind.isInFlight);
 }

@@ -92,7 +92,7 @@ export function forecastAfter(parts: Parts, wants: readonly Want[], returned: To
     const decision = parts[part];
     // A fallback's decision says nothing about the shared bucket.
     if (!decision || decision.degraded) continue;
-    const { unitsPerMs, unitsPerToken, capacity, refill, returns } = limit;
+    const { unitsPerMs, unitsPerToken, capacity, refill, kind } = limit;
     const { remaining, nextTokenMs, resetMs } = readings(decision)[place] as Reading;
     const back = returned.get(bucket) ?? 0;
     // Of a quota the decision shows all: the tokens, and the date until which they are spent. Of tokens in flight it
@@ -102,9 +102,9 @@ export function forecastAfter(parts: Parts, wants: readonly Want[], returned: To
     const last = refill ? storeAt : storeAt + resetMs - 1;
     buckets.set(bucket, {
       spent, at: last, unitsPerMs, unitsPerToken, limit,
-      dates: returns && spent > 0 ? [last, spent] : undefined,
+      dates: kind.apart && spent > 0 ? [last, spent] : undefined,
       emptyMs: remaining + back === 0 ? nextTokenMs : 0,
-      mayReturn: returns !== undefined && !isBlocked(decision),
+      mayReturn: kind.isInFlight && !isBlocked(decision),
     });
   }
   return { at, storeAt, buckets };
@@ -134,7 +134,7 @@ function latestOf(forecast: Forecast, wants: readonly Want[], wanted: Tokens, ma
   let latest = -Infinity;
   for (const { bucket, limit } of wants) {
     const known = forecast.buckets.get(bucket);
-    if ((known?.mayReturn ?? limit.returns !== undefined) !== mayReturn) continue;
+    if ((known?.mayReturn ?? limit.kind.isInFlight) !== mayReturn) continue;
     // Another tier may have tokens where this one has none.
     const emptyMs = known?.limit === limit && wanted.get(bucket) !== 0 ? known.emptyMs : 0;
     const waitMs = Math.max(waitAt(forecast, bucket, limit, wanted, 0), emptyMs);
@@ -173,7 +173,7 @@ function waitAt(forecast: Forecast, name: string, limit: Limit, wanted: Tokens, 
   const over = tokens === 0 ? 0 : unitsOver(limit, tokens, spent);
   if (over === 0) return 0;
   const { kind, capacity } = limit;
-  if (kind.apart) return Math.max(0, (bucket.dates?.at(-2) ?? storeNow) - storeNow) + 1;
+  if (kind.isInFlight) return Math.max(0, (bucket.dates?.at(-2) ?? storeNow) - storeNow) + 1;
   const from = spent === 0 ? kind.dateOf(storeNow) : backFrom(bucket, limit, storeNow);
   const work = datedWorkOf({ dated: limit.renews?.dating });
   if (work === undefined) return msUntil(over, limit, from, storeNow);

@@ -36,7 +36,7 @@ export function moveTokens(bucket: Bucket, tokens: number, from: number, to: num
 }
 
 /** The milliseconds between two dates of a limit in flight. */
-export const stepOf = (policy: Policy, place: number): number => Math.ceil((policy.limits[place]?.returns?.staleAfterMs ?? 0) / 16);
+export const stepOf = (policy: Policy): number => Math.ceil((policy.inFlight?.returns.staleAfterMs ?? 0) / 16);
 
 /** Tokens at one date. */
 export function tokensAt(dates: readonly number[], date: number): number {

@@ -23,7 +23,7 @@ const NAMED = "port · the store has";
 const dating = (dateOf: (now: number, step: number, date: number) => number): typeof RightStore =>
   afterTaking((buckets, policy, now, costs) =>
     eachHeld(buckets, policy, now, (bucket, kind, _now, i) =>
-      moveTokens(bucket, costAt(costs, i), kind.dateOf(now), dateOf(now, stepOf(policy, i), kind.dateOf(now)))));
+      moveTokens(bucket, costAt(costs, i), kind.dateOf(now), dateOf(now, stepOf(policy), kind.dateOf(now)))));
 
 /** Joins or drops the earliest dates of a record that has more than `most`. */
 const keepingDates = (most: number, joins: boolean): typeof RightStore =>
@@ -40,7 +40,7 @@ const sumOf = (dates: readonly number[]): number => dates.reduce((sum, each, i) 
 const givingBack = (to: (bucket: Bucket, date: number, tokens: number, now: number) => void): typeof RightStore =>
   wrongStore({
     change(buckets, policy, changes, now, from) {
-      const own = costsBut(policy, changes, (change, limit) => (limit.returns && change < 0 ? 0 : change));
+      const own = costsBut(policy, changes, (change, limit) => (limit.kind.isInFlight && change < 0 ? 0 : change));
       const done = adjust(buckets, policy, own, now, from);
       if (done && from !== undefined) eachHeld(buckets, policy, now, (bucket, kind, _now, i) => {
         const at = (typeof from === "object" ? from.heldAt : from) as number;
@@ -148,7 +148,7 @@ export const wrongHeld: readonly WrongStore[] = [
   ["gives back one token of several", givingBack((bucket, date, tokens) => changeDates(bucket, (each, held) => [each, each === date ? Math.max(0, held - Math.min(1, tokens)) : held])), ANY],
   ["keeps no more than a settlement charges", wrongStore({
       change(buckets, policy, changes, now, from) {
-        return adjust(buckets, policy, costsBut(policy, changes, (change, limit) => (limit.returns && change > 0 ? 0 : change)), now, from);
+        return adjust(buckets, policy, costsBut(policy, changes, (change, limit) => (limit.kind.isInFlight && change > 0 ? 0 : change)), now, from);
       },
     }), ANY],
   ["dates what a settlement charges to the decision", wrongStore({

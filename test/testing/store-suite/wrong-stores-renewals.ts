@@ -20,7 +20,7 @@ const moving = (move: (bucket: Bucket, there: number, asked: number, dates: { fr
     move(buckets, policy, tokens, now, { from, to }) {
       renewHeld(buckets, policy, 0, now, { from, to });
       eachHeld(buckets, policy, now, (bucket, kind, _now, i) => {
-        const dates = { from: kind.dateOf(from), to: kind.dateOf(to), step: stepOf(policy, i) };
+        const dates = { from: kind.dateOf(from), to: kind.dateOf(to), step: stepOf(policy) };
         if (dates.to >= now) move(bucket, tokensAt(bucket.dates ?? [], dates.from), costAt(tokens, i), dates);
       });
     },
@@ -116,7 +116,7 @@ export const wrongRenewals: readonly WrongStore[] = [
     })(), ANY],
   ["takes renewed tokens before it frees the old ones, and not beyond the capacity", wrongStore({
       move(buckets, policy, tokens, now, move) {
-        const fits = buckets.every((bucket, i) => !policy.limits[i]?.returns || bucket.spent + costAt(tokens, i) <= (policy.limits[i]?.capacity as number));
+        const fits = buckets.every((bucket, i) => !policy.limits[i]?.kind.isInFlight || bucket.spent + costAt(tokens, i) <= (policy.limits[i]?.capacity as number));
         if (fits) right.move.call(this, buckets, policy, tokens, now, move);
       },
     }), "L21 · a renewal moves"],
