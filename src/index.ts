@@ -17,15 +17,19 @@ export { type Key, type KeyPart } from "./core/key.js";
 export {
   perDay, perHour, perMinute, perSecond, type CheckedNumbers, type InFlight, type InFlightOptions, type Limit,
   type LimitNumbers, type LimitOptions, type Quota, type QuotaOptions, type Rate, type RateOptions, type Refill,
+  type Window, type WindowOptions,
 } from "./core/limit.js";
-export { type Dating, type InFlightTimes, type Move, type Origin, type Renewal, type Returns } from "./core/model.js";
+export {
+  type Dating, type InFlightTimes, type Move, type Origin, type Renewal, type Returns, type ReturnsAfter,
+} from "./core/model.js";
+export { afterMs } from "./limits/window.js";
 export { whenDone, type WhenDoneOptions } from "./limits/in-flight.js";
 export {
   daily, monthly, weekly, type DailyOptions, type MonthlyOptions, type Weekday, type WeeklyOptions,
 } from "./limits/quota.js";
 export {
   definePolicy, type InlineLimit, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleInFlightPolicy,
-  type SingleQuotaPolicy, type SingleRatePolicy,
+  type SingleQuotaPolicy, type SingleRatePolicy, type SingleWindowPolicy,
 } from "./core/policy.js";
 export {
   type AsyncStore, type Charge, type LimitKind, type MaybePromise, type Store, type StoreMethods,

@@ -1,4 +1,5 @@
 import type { Limit, Refill } from "../core/limit.js";
+import type { ReturnsAfter } from "../core/model.js";
 import type { Policy } from "../core/policy.js";
 
 /** A number with commas between thousands: 12,345. */
@@ -89,9 +90,10 @@ export function limitsText({ limits }: Policy): string {
     .join("; ");
 }
 
-function returnText({ refill, renews, kind }: Limit): string {
+function returnText({ refill, renews, returns, kind }: Limit): string {
   if (refill !== undefined) return `, ${rateText(refill)}`;
   if (kind.isInFlight) return " at once";
+  if (returns !== undefined) return ` in any ${duration((returns as ReturnsAfter).afterMs)}`;
   return ` a ${renews?.every ?? "time"}`;
 }
 

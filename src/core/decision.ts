@@ -25,7 +25,7 @@ export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, n
 /**
  * Changes every bucket by the tokens of `changes`. A number above 0 takes tokens, even if they are not there. A number
  * below 0 gives tokens back, up to full. With `from`, the instant of a decision, a quota gets them back only in the
- * period of that instant, and a limit in flight only at its date. A rate gets back what has not refilled since the
+ * period of that instant, and a limit in flight or a window only at its date. A rate gets back what has not refilled since the
  * origin's `since` (law L1). Returns false, and changes nothing, when more than 2^53 - 1 units would be spent.
  */
 export function adjust(
@@ -56,8 +56,9 @@ export function sinceAt(from: Instant, position: number): number | undefined {
 export function renewHeld(buckets: readonly Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): boolean {
   policy.limits.forEach((limit, i) => {
     const bucket = buckets[i] as Bucket;
-    if (limit.kind.apart === undefined) charge(bucket, limit, now, 0);
-    else limit.kind.apart.move(bucket, limit, now, costAt(tokens, i), move);
+    const { apart } = limit.kind;
+    if (apart?.move === undefined) charge(bucket, limit, now, 0);
+    else apart.move(bucket, limit, now, costAt(tokens, i), move);
   });
   return isHeldAt(policy, move.from, now);
 }

@@ -1,11 +1,11 @@
 import { checkName, checkOptions, expected, ownMembers, positiveInteger, show, wholeNumber } from "./check.js";
 import { ALL_UNITS, RATE } from "./bucket.js";
-import type { Costs, Limit, Refill, Renewal, Returns } from "./model.js";
+import type { Costs, Limit, Refill, Renewal, Returns, ReturnsAfter } from "./model.js";
 
-export type { CheckedNumbers, Costs, InFlight, Limit, Quota, Rate, Refill } from "./model.js";
+export type { CheckedNumbers, Costs, InFlight, Limit, Quota, Rate, Refill, Window } from "./model.js";
 
 /** The numbers of one limit, as a user writes them: a rate with `refill`, a quota with `renews`, or `returns`. */
-export type LimitOptions = RateOptions | QuotaOptions | InFlightOptions;
+export type LimitOptions = RateOptions | QuotaOptions | InFlightOptions | WindowOptions;
 
 /** A rate: its tokens refill evenly. */
 export interface RateOptions extends LimitNumbers {
@@ -35,18 +35,28 @@ export interface InFlightOptions extends LimitNumbers {
   readonly renews?: undefined;
 }
 
+/** A sliding window: never more than `capacity` in any stretch of so many milliseconds. */
+export interface WindowOptions extends LimitNumbers {
+  /** The most whole tokens in any such stretch. At least 1. */
+  readonly capacity: number;
+  /** When each token comes back: `afterMs(60_000)`. */
+  readonly returns: ReturnsAfter;
+  readonly refill?: undefined;
+  readonly renews?: undefined;
+}
+
 /** The numbers that all limits have. */
 export interface LimitNumbers {
   /** Names the limit within its policy: 1 to 64 letters, digits and `_ - .`. Default: its position, `"1"`, `"2"`, … */
   readonly name?: string | undefined;
   /**
-   * Whole tokens that the bucket can hold: the largest burst. At least 1. A quota and a limit in flight need it.
+   * Whole tokens that the bucket can hold: the largest burst. At least 1. Only a rate can do without.
    *
    * A rate may leave it out. It is then the tokens of `refill`, and a change of `refill` changes both. An explicit
    * `undefined` throws.
    *
-   * `refill: perMinute(100)` grants 100 at once, and 100 a minute after that: up to 200 in the first minute. For at
-   * most 100 in any minute write `capacity: 40, refill: perMinute(60)`.
+   * `refill: perMinute(100)` grants 100 at once, and 100 a minute after that: up to 200 in the first minute. For never
+   * more than 100 in any minute write `capacity: 100, returns: afterMs(60_000)`.
    */
   readonly capacity?: number;
   /**
@@ -98,7 +108,8 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   if (written !== undefined && dating?.field !== field) {
     const { every, name: made } = Object(written) as { readonly every?: string; readonly name?: string };
     const [, day, week] = /^"?(?:(da)|(week))/.exec(every ?? made ?? show(written)) ?? [];
-    const maker = field === "returns" ? "whenDone" : day ? "daily" : week ? "weekly" : "monthly";
+    const returns = "afterMs" in Object(written) ? "afterMs" : "whenDone";
+    const maker = field === "returns" ? returns : day ? "daily" : week ? "weekly" : "monthly";
     const copy = typeof written === "object" ? `. For a copy write ${maker}(limit.${field})` : "";
     throw new TypeError(expected(field, `made by ${maker}()`, written) + copy);
   }

@@ -27,6 +27,14 @@ export interface Returns extends InFlightTimes {
   readonly dating: Dating;
 }
 
+/** When the tokens of a window come back. Made by `afterMs`. A copy, such as from JSON, lacks its arithmetic. */
+export interface ReturnsAfter {
+  /** Milliseconds after which each token comes back. */
+  readonly afterMs: number;
+  /** Its arithmetic, as code. A copy lacks it. */
+  readonly dating: Dating;
+}
+
 /** The options of `whenDone`, with their defaults. */
 export interface InFlightTimes {
   /** Milliseconds after which tokens come back by themselves, unless they are renewed. */
@@ -43,7 +51,7 @@ export interface InFlightTimes {
  * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms. A copy holds
  * what the user wrote: it lacks these and the other computed numbers.
  */
-export type Limit = Rate | Quota | InFlight;
+export type Limit = Rate | Quota | InFlight | Window;
 
 /** A checked rate. */
 export interface Rate extends CheckedNumbers {
@@ -65,6 +73,14 @@ export interface Quota extends CheckedNumbers {
 export interface InFlight extends CheckedNumbers {
   /** When the tokens come back, as the user wrote it. */
   readonly returns: Returns;
+  readonly refill?: undefined;
+  readonly renews?: undefined;
+}
+
+/** A checked window: each token comes back a fixed time after it was taken. */
+export interface Window extends CheckedNumbers {
+  /** When the tokens come back, as the user wrote it. */
+  readonly returns: ReturnsAfter;
   readonly refill?: undefined;
   readonly renews?: undefined;
 }
@@ -95,7 +111,7 @@ export interface CheckedNumbers {
   readonly kind: Kind;
 }
 
-/** How the tokens of a limit come back. It is all that the arithmetic asks of a rate, a quota or a limit in flight. */
+/** How the tokens of a limit come back. It is all that the arithmetic asks of a limit. */
 export interface Kind {
   /** The instant from which tokens that are taken at `now` come back: evenly after it, or all of them. */
   dateOf(now: number): number;
@@ -120,19 +136,21 @@ export interface AmountsApart {
   charge(bucket: Bucket, limit: Limit, now: number, units: number, date: number | null | undefined): void;
   /** Milliseconds from `now` until `units` have come back. */
   msUntil(bucket: Bucket, limit: Limit, now: number, units: number): number;
-  /** Moves tokens to a later date. Those that are not at the date of `from` stay where they are. */
-  move(bucket: Bucket, limit: Limit, now: number, tokens: number, move: Move): void;
+  /** Moves tokens in flight to a later date. Those that are not at the date of `from` stay where they are. */
+  move?(bucket: Bucket, limit: Limit, now: number, tokens: number, move: Move): void;
   /** Reads the record of the limit, and writes it, among all records of a key. */
   read(records: ReadonlyMap<string, Bucket>, limit: Limit, bucket: Bucket): void;
   write(records: Map<string, Bucket>, limit: Limit, bucket: Bucket): void;
 }
 
 /**
- * What makes a limit a quota or a limit in flight. It carries its own code: policies of rates load none of it. Only
- * `daily`, `weekly`, `monthly` and `whenDone` make one, and its inside is for sluice alone.
+ * What makes a limit a quota, a window or a limit in flight. It carries its own code: policies of rates load none of it.
+ * Only `daily`, `weekly`, `monthly`, `afterMs` and `whenDone` make one, and its inside is for sluice alone.
  */
 export interface Dating {
   readonly field: "renews" | "returns";
+  /** @internal Its name among the kinds of limits that a store keeps. */
+  readonly of: "quota" | "in-flight" | "window";
   /** @internal */
   readonly kind: Kind;
   /** @internal The members that it adds to a limit. */
@@ -171,8 +189,8 @@ export interface Move {
 
 /**
  * A checked, frozen policy, made by {@link definePolicy}. It is plain data: {@link definePolicy} accepts a copy made by
- * `structuredClone`, JSON or RPC. A copy of a quota or of a limit in flight lacks its code: write
- * `renews: monthly(limit.renews)` or `returns: whenDone(limit.returns)` first.
+ * `structuredClone`, JSON or RPC. A copy of a quota, of a window or of a limit in flight lacks its code: write
+ * `renews: monthly(limit.renews)`, `returns: afterMs(limit.returns)` or `returns: whenDone(limit.returns)` first.
  */
 export interface Policy {
   /** Unique among the policies of one store. */
@@ -183,7 +201,7 @@ export interface Policy {
   readonly maxCost: number;
   /** The default cost of a request: the `cost` of each limit. */
   readonly ownCosts: Costs;
-  /** @internal What makes its first quota or limit in flight. Undefined for a policy of rates alone. */
+  /** @internal What makes its first limit that is no rate. Undefined for a policy of rates alone. */
   readonly dated?: Dating | undefined;
   /** @internal Its first limit in flight. Undefined for a policy without one. */
   readonly inFlight?: InFlight | undefined;
@@ -212,10 +230,10 @@ export interface Bucket {
   /** `q` of the limit that wrote the record. */
   unitsPerToken: number;
   /**
-   * Only for a limit in flight: date, tokens, date, tokens and so on, earliest first. Then `spent` sums up the tokens,
-   * and `at` is the last date.
+   * The amounts that are kept apart, earliest first. Then `spent` sums up the tokens, and `at` is the last date. Limit in
+   * flight: date, tokens, date, tokens and so on. Window: last date, tokens, first date, last date and so on.
    */
-  dates?: readonly number[] | undefined;
+  dates?: number[] | undefined;
 }
 
 /** The state of one limit after a decision. The numbers here are of a bucket of 10 tokens that refills 2 per second. */

@@ -1,11 +1,11 @@
 import { checkName, checkOptions, expected, ownMembers } from "./check.js";
 import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type LimitOptions } from "./limit.js";
-import type { InFlight, Limit, Policy, Refill, Renewal, Returns } from "./model.js";
+import type { InFlight, Limit, Policy, Refill, Renewal, Returns, ReturnsAfter } from "./model.js";
 
 export type { Policy } from "./model.js";
 
 /** A policy as a user writes it: one limit, or several limits to satisfy together. A {@link Policy} is one, too. */
-export type PolicyOptions = SingleRatePolicy | SingleQuotaPolicy | SingleInFlightPolicy | ManyLimitsPolicy;
+export type PolicyOptions = SingleRatePolicy | SingleQuotaPolicy | SingleInFlightPolicy | SingleWindowPolicy | ManyLimitsPolicy;
 
 /** A policy of one rate, written inline. */
 export interface SingleRatePolicy extends InlineLimit {
@@ -31,6 +31,16 @@ export interface SingleInFlightPolicy extends InlineLimit {
   readonly capacity: number;
   /** When the tokens come back: `whenDone()`. */
   readonly returns: Returns;
+  readonly refill?: undefined;
+  readonly renews?: undefined;
+}
+
+/** A policy of one sliding window, written inline. */
+export interface SingleWindowPolicy extends InlineLimit {
+  /** The most whole tokens in any stretch of that length. At least 1. */
+  readonly capacity: number;
+  /** When each token comes back: `afterMs(60_000)`. */
+  readonly returns: ReturnsAfter;
   readonly refill?: undefined;
   readonly renews?: undefined;
 }

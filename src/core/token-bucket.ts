@@ -33,7 +33,7 @@ export class TokenBucket {
     this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
     const { dated } = this.#policy;
     if (dated !== undefined) {
-      const what = dated.kind.isInFlight ? "a limit in flight" : "a quota";
+      const what = { quota: "a quota", "in-flight": "a limit in flight", window: "a window" }[dated.of];
       throw new TypeError(`Expected \`refill\`, got \`${dated.field}\`. A TokenBucket is a rate; for ${what} use createLimiter`);
     }
     this.#clock = clock;

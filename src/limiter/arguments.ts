@@ -56,7 +56,7 @@ function choiceIn(asked: unknown, names: readonly string[], own: OwnPolicy, titl
   checkNames(asked, names);
   const policy = ownOption(asked, "policy");
   if (policy === undefined) return own.policy;
-  if (isPolicy(policy)) datedWorkOf(policy)?.checkStore(own.store, policy);
+  if (isPolicy(policy)) datedWorkOf(policy)?.checkStore(own.store, policy, own.policy);
   else if (!isUnlimited(policy)) throw notDefined(policy, "policy", "made by definePolicy, or `unlimited`");
   return policy;
 }

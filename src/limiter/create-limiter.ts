@@ -56,7 +56,7 @@ export function createGateLimiter<S extends Store>(options: LimiterOptions<S>): 
   const observer = own.observe ?? null;
   checkClaim(store, policy);
   if (limiterChecks) limiterChecks.checkLimiter(policy, store);
-  datedWorkOf(policy)?.checkStore(store, policy);
+  datedWorkOf(policy)?.checkStore(store, policy, policy);
   const setup: GuardSetup = {
     onStoreError: checkOnStoreError(own.onStoreError), policy, observer,
     makeLocal: (clock) => new MemoryStore({ clock }),

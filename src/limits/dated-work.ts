@@ -58,6 +58,7 @@ function numbersOf(parts: readonly DatedPart[], now: number): readonly number[] 
       const { kind, fullMs, renews, returns } = limit;
       if (renews !== undefined) return [kind.backTo(part.from) ?? 0, fullMs, ...datesNear(limit, now)];
       if (returns === undefined) return rateNumbers(part, i);
+      if ("afterMs" in returns) return windowNumbers(kind.backTo(part.from), fullMs);
       const { from, to, moved = 0 } = part;
       const { staleAfterMs } = returns;
       const date = to === undefined ? 0 : kind.dateOf(to);
@@ -65,6 +66,10 @@ function numbersOf(parts: readonly DatedPart[], now: number): readonly number[] 
       return [kind.backTo(from) ?? 0, -fullMs, fullMs - staleAfterMs + 1, date, costAt(moved, i), staleAfterMs];
     }));
 }
+
+// The third number tells a window from a quota: the period of none begins then.
+const windowNumbers = (date: number | null | undefined, fullMs: number): readonly number[] =>
+  [date ?? 0, fullMs, Number.MAX_SAFE_INTEGER, date === undefined ? 0 : 1, 0, 0];
 
 const near = new WeakMap<Kind, readonly number[]>();
 
@@ -94,17 +99,17 @@ function dateText(ms: number): string {
 
 /**
  * Throws a TypeError for a store that does not count the limits of a policy, or whose clock has no dates. Throws a
- * RangeError for limits in flight whose tokens would not be renewed together.
+ * RangeError for limits in flight whose tokens would not be renewed together, and for windows of two lengths.
  */
-function checkStoreKinds(given: object, { name, limits }: Policy): void {
+function checkStoreKinds(given: object, { name, limits }: Policy, own: Policy): void {
   const store = given as { readonly kinds?: readonly string[]; readonly clock?: { readonly name?: string } };
   let held: Returns | undefined;
-  for (const { renews, returns } of limits) {
-    if (returns !== undefined) {
+  for (const { name: limit, renews, returns } of limits) {
+    if (returns !== undefined && "staleAfterMs" in returns) {
       held ??= returns;
       checkSameTimes(name, held, returns);
-    }
-    const kind = renews ? "quota" : returns ? "in-flight" : undefined;
+    } else if (returns !== undefined) checkSameLength(own, `${name} ${limit}`, returns.afterMs);
+    const kind = (renews ?? returns)?.dating.of;
     if (kind === undefined) continue;
     const kinds = memberOf(store, "kinds");
     if (!Array.isArray(kinds) || !kinds.includes(kind)) {
@@ -131,5 +136,23 @@ function checkSameTimes(name: string, first: Returns, other: Returns): void {
   throw new RangeError(
     `Expected the limits in flight of policy "${name}" to have the same \`staleAfterMs\` and \`maxWorkMs\`, got ` +
     `${text(first)}, and ${text(other)}. Their tokens are renewed together: pass the same to each \`whenDone\``,
+  );
+}
+
+// By the limiter's own policy: the lengths of the windows that it has charged.
+const lengths = new WeakMap<Policy, Map<string, number>>();
+const MOST_LENGTHS = 1_000;
+
+// Two lengths on one record: the shorter one would bring the tokens of the longer one back too early.
+function checkSameLength(own: Policy, name: string, afterMs: number): void {
+  const known = lengths.get(own) ?? new Map<string, number>();
+  lengths.set(own, known);
+  const other = known.get(name);
+  if (other === undefined && known.size < MOST_LENGTHS) known.set(name, afterMs);
+  if (other === undefined || other === afterMs) return;
+  const [policy, limit] = name.split(" ");
+  throw new RangeError(
+    `Expected the windows "${limit}" of all tiers of policy "${policy}" to have one length, got ${other} and ${afterMs} ms. ` +
+    "Give a tier with another length a policy name of its own",
   );
 }

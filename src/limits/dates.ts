@@ -29,12 +29,12 @@ export const datedAmounts: AmountsApart = {
   },
 
   read(records, limit, bucket) {
-    const dated = placesOf(records, limit).map((place) => records.get(place) as Bucket);
+    const dated = placesOf(records, `~${limit.name}.`).map((place) => records.get(place) as Bucket);
     setDates(bucket, limit, dated.sort((a, b) => a.at - b.at).flatMap(({ at, spent }) => [at, spent]));
   },
 
   write(records, limit, { dates = [] }) {
-    for (const place of placesOf(records, limit)) records.delete(place);
+    for (const place of placesOf(records, `~${limit.name}.`)) records.delete(place);
     for (let i = 0; i < dates.length; i += 2) {
       const [at, spent] = [dates[i] as number, dates[i + 1] as number];
       records.set(`~${limit.name}.${i / 2}`, { spent, at, unitsPerMs: ALL_UNITS, unitsPerToken: limit.unitsPerToken });
@@ -44,7 +44,7 @@ export const datedAmounts: AmountsApart = {
 
 /** Writes the record of a limit in flight. */
 export function setDates(
-  bucket: Bucket, limit: Pick<Limit, "unitsPerMs" | "unitsPerToken">, dates: readonly number[],
+  bucket: Bucket, limit: Pick<Limit, "unitsPerMs" | "unitsPerToken">, dates: number[],
 ): void {
   setBucket(bucket, limit, unitsAfter(dates, -Infinity), dates.at(-2) ?? 0);
   bucket.dates = dates;
@@ -54,12 +54,12 @@ export function setDates(
  * The dates of a record in flight that are not over at `now`. Those that are too far ahead become the date of tokens
  * that are taken now: waiting for them would take too long (law L6).
  */
-function datesAt({ dates = [] }: Bucket, { kind, fullMs }: Limit, now: number): readonly number[] {
+function datesAt({ dates = [] }: Bucket, { kind, fullMs }: Limit, now: number): number[] {
   const first = dates.findIndex((date, i) => i % 2 === 0 && date >= now);
   if (first < 0) return [];
   const current = dates.slice(first);
   if ((current.at(-2) as number) - now <= fullMs) return current;
-  let possible: readonly number[] = [];
+  let possible: number[] = [];
   for (let i = 0; i < current.length; i += 2) {
     const date = current[i] as number;
     possible = withUnits(possible, date - now > fullMs ? kind.dateOf(now) : date, current[i + 1] as number);
@@ -68,7 +68,7 @@ function datesAt({ dates = [] }: Bucket, { kind, fullMs }: Limit, now: number): 
 }
 
 /** Returns the dates with `units` added at `date`. A number below 0 removes units, at most those that are there. */
-export function withUnits(dates: readonly number[], date: number, units: number): readonly number[] {
+export function withUnits(dates: readonly number[], date: number, units: number): number[] {
   const list = dates.slice();
   let place = 0;
   while (place < list.length && (list[place] as number) < date) place += 2;
@@ -88,8 +88,10 @@ function unitsAfter(dates: readonly number[], now: number): number {
   return sum;
 }
 
-/** The names under which the dates are kept: "~", so that no other kind takes them over, the limit, the place. */
-function placesOf(records: ReadonlyMap<string, Bucket>, { name }: Limit): readonly string[] {
-  const start = `~${name}.`;
+/**
+ * The names under which a limit keeps its amounts: a mark, so that no other kind takes them over, the limit's name, a
+ * dot, the place. `start` is all but the place.
+ */
+export function placesOf(records: ReadonlyMap<string, Bucket>, start: string): readonly string[] {
   return [...records.keys()].filter((place) => place.startsWith(start) && !place.includes(".", start.length));
 }

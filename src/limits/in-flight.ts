@@ -65,6 +65,7 @@ export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): D
   const dateOf = (now: number): number => Math.ceil((now + staleAfterMs) / step) * step - 1;
   return {
     field: "returns",
+    of: "in-flight",
     kind: {
       dateOf,
       backTo(from) {
@@ -88,6 +89,6 @@ export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): D
 /** Returns a copy of a policy, such as one from JSON, with the arithmetic that its limits in flight had. */
 export function withReturns(policy: Policy): Policy {
   const limits = policy.limits.map((limit) =>
-    limit.returns === undefined ? limit : { ...limit, returns: whenDone(limit.returns) });
+    limit.returns !== undefined && "staleAfterMs" in limit.returns ? { ...limit, returns: whenDone(limit.returns) } : limit);
   return { ...policy, limits } as unknown as Policy;
 }

@@ -120,7 +120,7 @@ export function quotaDating(facts: Dating["facts"], dateOf: (now: number) => num
     isInFlight: false,
     apart: undefined,
   };
-  return { field: "renews", kind, facts, work: datedWork };
+  return { field: "renews", of: "quota", kind, facts, work: datedWork };
 }
 
 /** Returns a copy of a policy, such as one from JSON, with the calendars that its quotas had. */

@@ -16,6 +16,9 @@ export interface DatedWork {
    * Quota: the date of the tokens that are given back, or 0; the longest time until a date; the first millisecond of
    * the period before that of `now`; the last of that period, of the period of `now` and of the next one.
    *
+   * Window: the date of the tokens that are given back, or 0; its length; the largest number; 1 if the date is known, or
+   * 0 for tokens of any date; two 0.
+   *
    * In flight: the same date; minus the longest time until a date; the step of dates; the date to which tokens move, or
    * 0; how many move; `staleAfterMs`.
    */
@@ -24,8 +27,11 @@ export interface DatedWork {
   clockFault(parts: readonly DatedPart[], now: number): string | undefined;
   /** The options of a MemoryStore that is made for the policy. */
   storeOptions(policy: Policy): { readonly clock: () => number } | undefined;
-  /** Throws for a store that does not count the limits, and for limits in flight with other times. */
-  checkStore(store: object, policy: Policy): void;
+  /**
+   * Throws for a store that does not count the limits, for limits in flight with other times, and for a window with
+   * another length than a limiter with the policy `own` has charged.
+   */
+  checkStore(store: object, policy: Policy, own: Policy): void;
   /** Throws a TypeError for a debit or a credit of tokens in flight. `given` is what the caller wrote. */
   checkGiven(policy: Policy, tokens: Costs, given: unknown): void;
   /** A rate in place of a quota in an outage. Any other limit stays what it is. */

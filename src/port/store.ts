@@ -52,13 +52,14 @@ export interface AsyncStore extends StoreMethods<false> {
 
 /**
  * All kinds of limits: what `kinds` of a store says that is built on the functions of `sluice/store`. A rate refills
- * evenly, a quota renews at a date, and tokens in flight return when their work is done.
+ * evenly, a quota renews at a date, tokens in flight return when their work is done, and those of a window after a
+ * fixed time.
  * @example
  * class TableStore {
  *   readonly kinds = LIMIT_KINDS;
  * }
  */
-export const LIMIT_KINDS = ["rate", "quota", "in-flight"] as const;
+export const LIMIT_KINDS = ["rate", "quota", "in-flight", "window"] as const;
 
 /** One of {@link LIMIT_KINDS}. */
 export type LimitKind = (typeof LIMIT_KINDS)[number];

@@ -114,7 +114,7 @@ describe("L13 · a calendar is asked for each date once", () => {
 test("L20 · monotonicClock has no dates, also where a bundler gave it another name", () => {
   Object.defineProperty(monotonicClock, "name", { value: "a" });
   try {
-    expect(() => datedWork.checkStore({ kinds: ["quota"], clock: monotonicClock }, monthOf())).toThrow("Expected a clock of dates");
+    expect(() => datedWork.checkStore({ kinds: ["quota"], clock: monotonicClock }, monthOf(), monthOf())).toThrow("Expected a clock of dates");
   } finally {
     Object.defineProperty(monotonicClock, "name", { value: "monotonicClock" });
   }

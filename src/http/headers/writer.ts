@@ -220,7 +220,7 @@ function limitItems(policy: Policy): FieldValue {
   const limits = policy.limits.map((limit): ItemLimit => ({
     name: `"${labelOf(policy, limit.name)}"`,
     capacity: limit.capacity,
-    window: limit.refill ? windowSeconds(limit) : 0,
+    window: limit.renews ? 0 : windowSeconds(limit),
   }));
   const [first] = limits as [ItemLimit];
   // Looked up by position, because a custom store may give its limits names that are unsafe in a header field.

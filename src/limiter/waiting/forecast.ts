@@ -96,13 +96,13 @@ export function forecastAfter(parts: Parts, wants: readonly Want[], returned: To
     const { remaining, nextTokenMs, resetMs } = readings(decision)[place] as Reading;
     const back = returned.get(bucket) ?? 0;
     // Of a quota the decision shows all: the tokens, and the date until which they are spent. Of tokens in flight it
-    // shows the last date.
+    // shows the last date. Of a window it shows the first one: not all of its tokens come back then.
     const least = refill ? (resetMs - 1) * unitsPerMs + 1 : capacity - remaining;
     const spent = Math.max(0, least - back * unitsPerToken);
-    const last = refill ? storeAt : storeAt + resetMs - 1;
+    const last = refill ? storeAt : storeAt + (kind.apart && !kind.isInFlight ? nextTokenMs : resetMs) - 1;
     buckets.set(bucket, {
       spent, at: last, unitsPerMs, unitsPerToken, limit,
-      dates: kind.apart && spent > 0 ? [last, spent] : undefined,
+      dates: kind.isInFlight && spent > 0 ? [last, spent] : undefined,
       emptyMs: remaining + back === 0 ? nextTokenMs : 0,
       mayReturn: kind.isInFlight && !isBlocked(decision),
     });
@@ -155,7 +155,8 @@ export function predicted(forecast: Forecast, charges: Charges, wants: readonly 
     const own = wants.filter((want) => want.part === part);
     if (own.length === 0) return null;
     const buckets = own.map(({ bucket, limit }) => {
-      const copy = { ...(forecast.buckets.get(bucket) ?? fullBucket(limit)) };
+      const known = forecast.buckets.get(bucket) ?? fullBucket(limit);
+      const copy = { ...known, dates: known.dates?.slice() };
       charge(copy, limit, storeNow, (front.get(bucket) ?? 0) * limit.unitsPerToken);
       return copy;
     });
@@ -175,7 +176,7 @@ function waitAt(forecast: Forecast, name: string, limit: Limit, wanted: Tokens, 
   const { kind, capacity } = limit;
   if (kind.isInFlight) return Math.max(0, (bucket.dates?.at(-2) ?? storeNow) - storeNow) + 1;
   const from = spent === 0 ? kind.dateOf(storeNow) : backFrom(bucket, limit, storeNow);
-  const work = datedWorkOf({ dated: limit.renews?.dating });
+  const work = datedWorkOf({ dated: (limit.renews ?? limit.returns)?.dating });
   if (work === undefined) return msUntil(over, limit, from, storeNow);
   // Each renewal of a quota brings one capacity, and clears a debt.
   const renewals = Math.ceil((tokens - Math.max(0, capacity - spent)) / capacity) - 1;

@@ -3,6 +3,7 @@ import { definePolicy, type Policy } from "../../core/policy.js";
 import { adjustRecords, BLOCK, blockRecords, peekRecords, renewRecords, type Records } from "../../core/records.js";
 import type { Move } from "../../core/model.js";
 import { withReturns } from "../../limits/in-flight.js";
+import { withWindows } from "../../limits/window.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
 import { consumeRecordsTogether } from "../shared/together.js";
 import type { BucketCall, BucketPart } from "./call.js";
@@ -126,7 +127,7 @@ export class BucketTable {
     let policy = this.#policies.get(text);
     if (policy === undefined) {
       if (this.#policies.size >= MOST_DEFINED) this.#policies.clear();
-      policy = definePolicy(withReturns(withCalendars(JSON.parse(text) as Policy)));
+      policy = definePolicy(withWindows(withReturns(withCalendars(JSON.parse(text) as Policy))));
       this.#policies.set(text, policy);
     }
     return policy;

@@ -8,7 +8,6 @@ import { checkClock, checkOptions, expected, positiveInteger } from "../../core/
 import type { Policy } from "../../core/policy.js";
 import type { Limit, Move, Origin } from "../../core/model.js";
 import { checkNamedOnce, LIMIT_KINDS, type Charge, type SyncStore } from "../../port/store.js";
-import type { HeldRecords } from "./held-records.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
 import { MemoryTable } from "./table.js";
@@ -26,7 +25,9 @@ export interface MemoryStoreOptions {
    * no sooner.
    *
    * Limits in flight have a table of their own for as many buckets, with about 500 bytes for each. Only buckets whose
-   * work is under way, or ended with its process, take a place.
+   * work is under way, or ended with its process, take a place. So have windows, with a place for each caller of the
+   * last window: 60 to 100 bytes for one that came once, so up to 100 MB at the default, and about 430 bytes for one
+   * whose takes are spread over the window.
    */
   readonly maxKeys?: number | undefined;
   /** Returns milliseconds, or is two clocks. Default: {@link monotonicClock} and `Date.now`. */
@@ -48,6 +49,7 @@ export interface MemoryStats {
 const MOST_KEYS = 1_000_000_000;
 
 type Table = Pick<MemoryTable, "get" | "put" | "delete">;
+type ApartTable = Table & Pick<MemoryTable, "size" | "evictedBusy">;
 
 /** The data that the store needs for each call under a policy. */
 interface StoredPolicy {
@@ -87,8 +89,8 @@ export class MemoryStore implements SyncStore {
   readonly #saltOf: Fingerprinter = makeFingerprinter();
   readonly #maxKeys: number;
   readonly #table: MemoryTable;
-  /** The records of limits in flight. Made for the first of them. */
-  #held: HeldRecords | null = null;
+  /** The records whose amounts stay apart, by the class of their table. Made for the first of them. */
+  readonly #apart = new Map<unknown, ApartTable>();
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
   /** The blocks, as buckets of a limit. While no block exists, no call looks for one. */
   readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0, slot: 0 };
@@ -162,13 +164,14 @@ export class MemoryStore implements SyncStore {
     this.#load(policy, key);
     // Includes buckets of limits that this version of the policy does not have.
     this.#table.delete(this.#bucketKey, null);
-    this.#held?.delete(this.#bucketKey, null);
+    for (const table of this.#apart.values()) table.delete(this.#bucketKey, null);
   }
 
   /** Returns how many buckets are kept now, and how many busy ones were removed since the store was created. */
   stats(): MemoryStats {
-    const [{ size, evictedBusy }, held] = [this.#table, this.#held];
-    return { buckets: size + (held?.size ?? 0), evictedBusy: evictedBusy + (held?.evictedBusy ?? 0) };
+    const tables = [this.#table, ...this.#apart.values()];
+    const sumOf = (count: "size" | "evictedBusy"): number => tables.reduce((sum, table) => sum + table[count], 0);
+    return { buckets: sumOf("size"), evictedBusy: sumOf("evictedBusy") };
   }
 
   #peek(policy: Policy, key: string, costs: Costs, now: number): Decision {
@@ -227,14 +230,16 @@ export class MemoryStore implements SyncStore {
     this.#saltOf(policy.name, salt);
     const buckets = policy.limits.map(fullBucket);
     const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0, slot: 0 }));
-    const tables = policy.limits.map((limit) => (limit.kind.apart === undefined ? this.#table : this.#heldBy(limit)));
+    const tables = policy.limits.map((limit) => (limit.kind.apart === undefined ? this.#table : this.#tableOf(limit)));
     const entry = { policy, salt, limits, tables, buckets };
     this.#byPolicy.set(policy, entry);
     return entry;
   }
 
-  #heldBy({ renews, returns }: Limit): HeldRecords {
-    const Table = (renews ?? returns)?.dating.table as typeof HeldRecords;
-    return (this.#held ??= new Table(this.#maxKeys));
+  #tableOf({ renews, returns }: Limit): ApartTable {
+    const Table = (renews ?? returns)?.dating.table as new (maxKeys: number, lost: LostTime) => ApartTable;
+    const table = this.#apart.get(Table) ?? new Table(this.#maxKeys, this.#lost);
+    this.#apart.set(Table, table);
+    return table;
   }
 }

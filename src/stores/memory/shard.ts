@@ -18,6 +18,9 @@ const LIMIT = 2;
 const SPENT = 12;
 const AT = 20;
 
+/** Gets the `spent` of a bucket that is removed. */
+export type OnRemoved = ((spent: number) => void) | undefined;
+
 /**
  * One open-addressing hash table of buckets in one buffer, with no object and no string per key.
  *
@@ -39,12 +42,14 @@ export class MemoryShard {
   #hand = 0;
   readonly #limits: StoredLimits;
   readonly #lost: Pick<LostTime, "lostMs">;
+  readonly #onRemoved: OnRemoved;
   /** What the clock had lost when the buckets were last made older. */
   #agedMs: number;
 
-  constructor(limits: StoredLimits, lost: Pick<LostTime, "lostMs">) {
+  constructor(limits: StoredLimits, lost: Pick<LostTime, "lostMs">, onRemoved: OnRemoved) {
     this.#limits = limits;
     this.#lost = lost;
+    this.#onRemoved = onRemoved;
     this.#agedMs = lost.lostMs;
   }
 
@@ -185,9 +190,14 @@ export class MemoryShard {
     return (isImpossible ? now : at) + leftMs;
   }
 
+  #forget(slot: number): void {
+    this.#onRemoved?.(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true));
+    this.#limits.removeBucket(this.#words[WORDS * slot + LIMIT] as number);
+  }
+
   // Closes the gap (backward shift), so that no probe stops early and no tombstones pile up.
   #remove(slot: number): void {
-    this.#limits.removeBucket(this.#words[WORDS * slot + LIMIT] as number);
+    this.#forget(slot);
     let gap = slot;
     for (let next = (gap + 1) & this.#mask; this.#isTaken(next); next = (next + 1) & this.#mask) {
       const home = (this.#words[WORDS * next + LOW] as number) & this.#mask;
@@ -209,7 +219,7 @@ export class MemoryShard {
     for (let slot = 0; slot <= this.#mask; slot++) {
       if (!this.#isTaken(slot)) continue;
       if (this.#fullAt(slot, now) > now) busy.push(WORDS * slot);
-      else this.#limits.removeBucket(this.#words[WORDS * slot + LIMIT] as number);
+      else this.#forget(slot);
     }
     const dropped = this.used - busy.length;
     const words = this.#words;

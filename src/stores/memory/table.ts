@@ -1,7 +1,7 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { LostTime } from "../../core/clock.js";
 import type { Fingerprint } from "./fingerprint.js";
-import { MemoryShard } from "./shard.js";
+import { MemoryShard, type OnRemoved } from "./shard.js";
 import { StoredLimits, type StoredLimit } from "./stored-limits.js";
 
 // 5850 buckets fill a shard of 8192 slots to 71 %: a bucket takes 39.2 bytes, and growth takes well under 1 ms.
@@ -36,9 +36,13 @@ export class MemoryTable {
   #swept = 0;
   #untilSweep = 0;
 
-  constructor(maxKeys: number, lost: Pick<LostTime, "lostMs"> = { lostMs: 0 }) {
+  readonly #onRemoved: OnRemoved;
+
+  /** `lost` is what the clock has lost. `onRemoved` gets the `spent` of each bucket that is removed. */
+  constructor(maxKeys: number, lost: Pick<LostTime, "lostMs"> = { lostMs: 0 }, onRemoved?: OnRemoved) {
     this.#maxKeys = maxKeys;
     this.#lost = lost;
+    this.#onRemoved = onRemoved;
     this.#shards = Array.from({ length: Math.ceil(maxKeys / BUCKETS_PER_SHARD) });
   }
 
@@ -81,6 +85,6 @@ export class MemoryTable {
     if (high === this.#high && this.#shard !== undefined) return this.#shard;
     const i = Math.floor(((high >>> 0) / 2 ** 32) * this.#shards.length);
     this.#high = high;
-    return (this.#shard = this.#shards[i] ??= new MemoryShard(this.#limits, this.#lost));
+    return (this.#shard = this.#shards[i] ??= new MemoryShard(this.#limits, this.#lost, this.#onRemoved));
   }
 }

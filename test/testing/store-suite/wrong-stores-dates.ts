@@ -12,7 +12,7 @@ type Change = (bucket: Bucket, kind: Kind, now: number, place: number) => void;
 export const quotaAt = (policy: Policy, place: number): Kind | undefined => (policy.limits[place] as Limit).renews?.dating.kind;
 
 /** The limit in flight at this place of a policy. */
-export const heldAt = (policy: Policy, place: number): Kind | undefined => (policy.limits[place] as Limit).returns?.dating.kind;
+export const heldAt = (policy: Policy, place: number): Kind | undefined => (policy.limits[place]?.kind.isInFlight ? policy.limits[place].kind : undefined);
 
 /** Calls `change` with the bucket of each quota. */
 export function eachQuota(buckets: readonly Bucket[], policy: Policy, now: number, change: Change): void {
@@ -47,7 +47,7 @@ export function tokensAt(dates: readonly number[], date: number): number {
 /** Each pair of date and tokens of a record in flight, changed. */
 export function changeDates(bucket: Bucket, change: (date: number, tokens: number) => readonly [date: number, tokens: number]): void {
   const old = bucket.dates ?? [];
-  let dates: readonly number[] = [];
+  let dates: number[] = [];
   for (let i = 0; i < old.length; i += 2) dates = withUnits(dates, ...change(old[i] as number, old[i + 1] as number));
   setDates(bucket, bucket, dates);
 }

@@ -50,12 +50,12 @@ const givingBack = (to: (bucket: Bucket, date: number, tokens: number, now: numb
     },
   });
 
-const keyOfDates = (policy: Policy): string => policy.limits.map(({ returns }) => returns?.staleAfterMs ?? "").join();
+const keyOfDates = (policy: Policy): string => String(policy.inFlight?.returns.staleAfterMs);
 
 /** Keeps the dates of limits in flight under another name than the rest of the key's records. */
 function sharingHeld(nameOf: (policy: Policy, key: string) => string): typeof RightStore {
-  const kept = new WeakMap<object, Map<string, readonly number[]>>();
-  const of = (store: RightStore): Map<string, readonly number[]> => kept.get(store.server) ?? kept.set(store.server, new Map()).get(store.server) as never;
+  const kept = new WeakMap<object, Map<string, number[]>>();
+  const of = (store: RightStore): Map<string, number[]> => kept.get(store.server) ?? kept.set(store.server, new Map()).get(store.server) as never;
   return wrongStore({
     load(policy, key, now) {
       const buckets = right.load.call(this, policy, key, now);
