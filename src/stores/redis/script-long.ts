@@ -67,6 +67,9 @@ local function readRun(run)
       if fullMs == 0 then
         limit.fullMs = ceil(capacity * q / p)
         if step == 1 then limit.since = from end
+      elseif step == MOST then
+        limit.from, limit.ms, limit.name, limit.dates = from, fullMs, '^' .. name, {}
+        limit.isCredit = numbers[first + 3] == 0
       elseif fullMs > 0 then
         -- A quota: tokens that are taken now have the date of this period.
         limit.from, limit.fullMs, limit.date = from, fullMs, false
@@ -76,7 +79,7 @@ local function readRun(run)
       else
         limit.from, limit.fullMs, limit.name = from, -fullMs, '~' .. name
         limit.date = ceil((now + numbers[first + 5]) / step) * step - 1
-        limit.to, limit.moved = numbers[first + 3], numbers[first + 4]
+        limit.to, limit.moved, limit.dates = numbers[first + 3], numbers[first + 4], {}
       end
       limits[j] = limit
     end

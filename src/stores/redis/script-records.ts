@@ -2,10 +2,11 @@
  * The part of the long way that reads and writes the value of a key: `read(limits, key)` and
  * `write(part, key, isTaken)`.
  *
- * A quota and a limit in flight get dates from the six numbers for each limit that `script.ts` names. Their p is the
- * largest number and their q is 1, so nothing of a record comes back before its `at`, and all of it after that. A quota
- * has one record, whose `at` is the date of its tokens. A limit in flight has one record for each date, all of them
- * named `~` and the limit's name. Its tokens go by their dates; those of a rate or a quota are one sum.
+ * Limits that are no rates get dates from the six numbers for each limit that `script.ts` names. Their p is the largest
+ * number, so nothing of a record comes back before its `at`, and all of it after that. A quota has one record, whose
+ * `at` is the date of its tokens. A limit in flight has one record for each date, all of them named `~` and the limit's
+ * name. A window has one for each amount, named `^` and its name, in the order of their dates. Their tokens go by their
+ * dates; those of a rate or a quota are one sum. Their q is 1, but for windows.
  */
 export const recordsOfKey = (): string => /* lua */ `
 local pcall, BLOCK = pcall, '!'
@@ -63,6 +64,49 @@ local function addTo(dates, date, tokens)
   return min(left, 0) - tokens
 end
 
+-- Adds an amount at the end of a window's list of last date, tokens, first date, last date and so on.
+local function addAmount(list, last, units, first)
+  local n = #list
+  if list[n - 2] == last then
+    list[n - 1] = list[n - 1] + units
+  else
+    list[n + 1], list[n + 2], list[n + 3] = last, units, first
+  end
+end
+
+local function removeAmount(list, i)
+  for _ = 1, 3 do table.remove(list, i) end
+end
+
+-- Takes tokens of a window. Of more than 18 amounts, the two neighbors become one that are shortest together.
+local function takeFrom(list, date, tokens)
+  addAmount(list, date, tokens, date)
+  if #list <= 54 then return end
+  local least, j = MOST, 1
+  for i = 1, #list - 3, 3 do
+    local span = list[i + 3] - list[i + 2]
+    if span < least then least, j = span, i end
+  end
+  list[j], list[j + 1] = list[j + 3], list[j + 1] + list[j + 4]
+  removeAmount(list, j + 3)
+end
+
+-- Gives tokens of a window back: to the amount whose dates enclose the given one, or without one to the last amounts.
+local function giveBackTo(list, limit, tokens)
+  local i = #list - 2
+  if not limit.isCredit then
+    i = 1
+    while list[i] and list[i] < limit.from do i = i + 3 end
+    if limit.from < now or not list[i] or list[i + 2] > limit.from then return end
+  end
+  while tokens > 0 and i > 0 do
+    local left = list[i + 1] - tokens
+    list[i + 1] = left
+    if left <= 0 then removeAmount(list, i) end
+    tokens, i = limit.isCredit and -left or 0, i - 3
+  end
+end
+
 -- Returns the present value of the key, with the limits as they stand in it. Eight members fill a table of Lua.
 local function read(limits, key)
   local part = {
@@ -78,7 +122,7 @@ local function read(limits, key)
     limit.spent, limit.lag = 0, 0
     -- Whether the record is in other numbers or too far ahead.
     if limit.isStale then limit.isStale = false end
-    if limit.moved then limit.dates = {} end
+    if limit.dates then limit.dates = {} end
     -- The clock of the caller's process is wrong by more than a period: nothing is written.
     if limit.date == false then part.ours = false end
   end
@@ -97,7 +141,14 @@ local function read(limits, key)
     for j = 1, #limits do
       if limits[j].name == name then limit = limits[j] end
     end
-    if limit then
+    if limit and limit.ms then
+      if lag > limit.ms then limit.isStale, part.isStale = true, true end
+      if lag >= 0 then
+        local latest = now + limit.ms - 1
+        limit.spent = limit.spent + spent
+        addAmount(limit.dates, min(at, latest), spent, min(at - q + 1, latest))
+      end
+    elseif limit then
       local isStale = p ~= limit.p or q ~= limit.q or lag > limit.fullMs
       if isStale then limit.isStale, part.isStale = true, true end
       if lag < 0 then spent = spent + p * lag end
@@ -131,7 +182,15 @@ local function write(part, key, isTaken)
   for j = #limits, 1, -1 do
     local limit = limits[j]
     local p, q, change, lag, dates = limit.p, limit.q, isTaken and limit.tokens or 0, limit.lag, limit.dates
-    if dates then
+    if limit.ms then
+      if change > 0 then takeFrom(dates, now + limit.ms - 1, change) else giveBackTo(dates, limit, -change) end
+      for i = #dates - 2, 1, -3 do
+        local at = dates[i]
+        first = pack(RECORD, dates[i + 1], at, p, at - dates[i + 2] + 1, limit.name) .. first
+        fullMs = max(fullMs, at - now + 1)
+      end
+      dates = {}
+    elseif dates then
       addTo(dates, change > 0 and limit.date or limit.from, change)
       -- Takes first: where both are one date, the sum would pass 2^53.
       if limit.to >= now then addTo(dates, limit.to, addTo(dates, limit.from, -limit.moved)) end

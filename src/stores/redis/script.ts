@@ -1,5 +1,6 @@
 import { LATEST_MS, MARK_MS } from "./mark.js";
 import { longWay } from "./script-long.js";
+import { windowWay } from "./script-window.js";
 
 /**
  * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts` and of the rules of dated tokens.
@@ -27,7 +28,7 @@ import { longWay } from "./script-long.js";
  *       x: the ms to block for; 0 ends a block
  *       d: 0
  *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
- *       for a policy with a quota or a limit in flight, and for a give-back with an instant, always all of them, then
+ *       for a policy with a limit that is no rate, and for a give-back with an instant, always all of them, then
  *         six numbers for each limit: `numbersOf` and `rateNumbers` in `port/dated.ts`
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
@@ -55,9 +56,13 @@ import { longWay } from "./script-long.js";
  * expires before that instant. So most writes can leave the expiry unchanged, which halves their cost. An expiry
  * further ahead than that, such as after a step back of the server's clock, is set again by the long way.
  *
+ * A window has a record for each of its amounts: its name is "^" and that of the limit, `at` is the last date, and `q`
+ * is 1 more than the ms from the first date to the last.
+ *
  * Most requests consume from one limit. Its record is absent, or has the same numbers and is not ahead of the clock.
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.
- * All other requests take the long way (`script-long.ts`), with the same results.
+ * A request that consumes from one window has a way of its own (`script-window.ts`). All others take the long way
+ * (`script-long.ts`), with the same results.
  */
 export const fullScript = (): string => /* lua */ `
 local KEYS, ARGV = KEYS, ARGV
@@ -75,7 +80,7 @@ end
 local VERSION, HEAD, RECORD, MOST, PLAIN = 1, '<Bd', '<dddds', 9007199254740991, 9007199254740944
 -- The reply returns a given time unchanged.
 local reply, length, done = { serverClock and now or ARGV[1] }, 1, 0
-local long = nil
+local long, inWindow = nil, nil
 
 local run, last = tonumber(ARGV[2]), #ARGV
 -- Whether a call that must be made once was made before, or is too old to know.
@@ -94,7 +99,14 @@ while run < last do
   local what, requests, size = ARGV[run], tonumber(ARGV[run + 1]), tonumber(ARGV[run + 2])
   local place, tokens = tonumber(ARGV[run + 3]), tonumber(ARGV[run + 4])
   local short = what == 'c' and size == 1 and ARGV[place] == '1' and tokens and tokens > 0
-  local ending, whole, most, p, units
+  local ending, whole, most, p, units, ms
+  if what == 'c' and size == 1 and ARGV[place] == '1' and not tokens and serverClock then
+    tokens, ms = string.match(ARGV[run + 4], '^(%d+),0,(%d+),9007199254740991,')
+    tokens, ms = tonumber(tokens), tonumber(ms)
+    if ms and not inWindow then
+      ${windowWay()}
+    end
+  end
   if short then
     local capacity, q = tonumber(ARGV[place + 2]), tonumber(ARGV[place + 4])
     p, units = tonumber(ARGV[place + 3]), tokens * q
@@ -136,6 +148,8 @@ while run < last do
           call('SET', key, pack('<Bddd', VERSION, expires, after, now) .. ending, 'PXAT', format('%.0f', expires))
         end
       end
+    elseif ms and tokens > 0 then
+      answer = inWindow(KEYS[done + 1], ARGV[place + 1], ms, tokens, tonumber(ARGV[place + 2]))
     end
     if answer then
       length = length + 1

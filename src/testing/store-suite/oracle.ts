@@ -156,12 +156,12 @@ function mayForget(name: string, bucket: Bucket, policies: ReadonlySet<Policy>, 
     limits.some((limit) => limit.kind.apart === undefined && spentAt(bucket, limit, now) === 0));
 }
 
-/** Whether a record is one date of a limit in flight. */
+/** Whether a record is one date of a limit in flight, or one amount of a window. */
 function isHeld(name: string): boolean {
-  return name.startsWith("~");
+  return /^[~^]/.test(name);
 }
 
-/** The name of a record's limit. `scatter` numbers the dates of a limit in flight after a dot. */
+/** The name of a record's limit. The dates of a limit in flight and the amounts of a window have numbers after a dot. */
 function limitOfRecord(name: string): string {
   return isHeld(name) ? name.slice(0, name.lastIndexOf(".")) : name;
 }

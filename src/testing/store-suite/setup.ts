@@ -21,6 +21,8 @@ export type StoreTrait =
   | "quotas"
   /** The store keeps limits in flight, and its `kinds` name them. */
   | "inFlight"
+  /** The store keeps windows, and its `kinds` name them. */
+  | "windows"
   /** The store remembers at most `maxKeys` keys. */
   | "bound"
   /** The buckets are on a server that can be unreachable. */

@@ -5,6 +5,7 @@ import { blockCases } from "./cases/blocks.js";
 import { clockCases } from "./cases/clocks.js";
 import { inFlightCases } from "./cases/dated/in-flight.js";
 import { quotaCases } from "./cases/dated/quotas.js";
+import { windowCases } from "./cases/dated/windows.js";
 import { settlementCases } from "./cases/dated/settlements.js";
 import { decisionCases } from "./cases/decisions.js";
 import { historyCases } from "./cases/histories.js";
@@ -18,7 +19,7 @@ import { Trial, type StoreCase } from "./trial.js";
 
 const CASES: readonly StoreCase[] = [
   ...portCases, ...clockCases, ...lawCases, ...decisionCases, ...historyCases, ...methodCases, ...blockCases, ...togetherCases,
-  ...quotaCases, ...inFlightCases, ...settlementCases, ...keyCases,
+  ...quotaCases, ...inFlightCases, ...windowCases, ...settlementCases, ...keyCases,
 ];
 
 /**

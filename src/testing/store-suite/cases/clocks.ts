@@ -1,5 +1,6 @@
 import type { Decision } from "../../../core/decision.js";
 import type { Policy } from "../../../core/policy.js";
+import { afterMs } from "../../../limits/window.js";
 import { daily } from "../../../limits/quota.js";
 import type { Store } from "../../../port/store.js";
 import { assert, assertEqual, eventually } from "../../assert.js";
@@ -67,6 +68,7 @@ export const clockCases: readonly StoreCase[] = [
           const at = new Date(now + (hours / 2) * HOUR).toISOString().slice(11, 16);
           if (trial.has("quotas")) await checkDated(store, trial.policy(`q${hours}`, { capacity: 3, renews: daily({ at }) }));
           if (trial.has("inFlight")) await checkDated(store, trial.policy(`r${hours}`, { ...heldLimit, capacity: 3 }));
+          if (trial.has("windows")) await checkDated(store, trial.policy(`w${hours}`, { capacity: 3, returns: afterMs(HOUR) }));
         });
       }
     },

@@ -8,7 +8,7 @@ import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
 const OPTIONAL_METHODS = ["peek", "adjust", "block", "reset", "consumeTogether", "close"] as const;
-const KIND_TRAITS = [["quota", "quotas"], ["in-flight", "inFlight"]] as const;
+const KIND_TRAITS = [["quota", "quotas"], ["in-flight", "inFlight"], ["window", "windows"]] as const;
 const SMALL = { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } };
 
 /** Cases about the members of a store, its guard, and failures of its clock or its server. */

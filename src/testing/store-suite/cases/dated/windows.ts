@@ -1,0 +1,244 @@
+import type { LimitOptions } from "../../../../core/limit.js";
+import { whenDone } from "../../../../limits/in-flight.js";
+import { daily } from "../../../../limits/quota.js";
+import { afterMs } from "../../../../limits/window.js";
+import { callsOn, type BucketCalls } from "../../bucket-calls.js";
+import { LARGEST, randomLimit } from "../../random.js";
+import type { StoreCase, Trial } from "../../trial.js";
+import { playChargesTogether, playDated } from "./histories.js";
+
+const WINDOW_MS = 18_000;
+const windowLimit = { name: "window", capacity: 10, returns: afterMs(WINDOW_MS) };
+const NOT_BY_AMOUNT = "The record of a window has one date, in place of the first and the last one of each amount.";
+
+/** A window most of the time, otherwise a limit of another kind. */
+export function windowKind({ random, has }: Trial): LimitOptions {
+  const kind = random.next();
+  if (kind < 0.15) return randomLimit(random);
+  const capacity = random.pick([1, 2, random.between(1, 60), LARGEST]);
+  if (kind < 0.2 && has("quotas")) return { capacity, renews: daily() };
+  if (kind < 0.25 && has("inFlight")) return { capacity, returns: whenDone({ staleAfterMs: 15_000, retryAfterMs: 1_000 }) };
+  return { capacity, returns: afterMs(random.pick([1, 2, 17, 1_000, 15_000, WINDOW_MS, 60_000, 31_622_400_000])) };
+}
+
+/** Windows (law L22). */
+export const windowCases: readonly StoreCase[] = [
+  {
+    name: "L2, L22 · tokens of a window come back one by one, each a window after it was taken, and a refusal says when",
+    cause: `${NOT_BY_AMOUNT} Or a date is a millisecond early or late, or a call starts the window again.`,
+    needs: ["windows"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const bucket = callsOn(trial, trial.policy("p", windowLimit));
+      const start = trial.now;
+      for (const tokens of [3, 3, 4]) {
+        await bucket.take(tokens);
+        trial.move(3_000);
+      }
+      for (const after of [0, 3_000, 6_000]) {
+        for (const early of [1, 0]) {
+          trial.move(start + WINDOW_MS + after - early - trial.now);
+          for (const cost of [10, 4, 3]) await bucket.take(early === 1 || cost > 3 ? cost : 0);
+          await bucket.peek(1);
+        }
+      }
+      await bucket.take(10);
+      trial.move(WINDOW_MS - 1);
+      await bucket.take(1);
+    },
+  },
+  {
+    name: "L22 · of more than 18 amounts the two neighbors that are shortest together become one, which comes back last",
+    cause:
+      "The record joins other amounts, at the earlier date, or at a refusal, or it drops one. Drop what is over first. " +
+      "Of neighbors that are equally short, the earliest become one.",
+    needs: ["windows"],
+    run: joinAmounts,
+  },
+  {
+    name: "L22 · a give-back goes to the amount that encloses its date, at most what that holds, or nowhere",
+    cause: "`adjust` gives tokens back to the next amount, to the last one, or to any, or counts the date by another window.",
+    needs: ["windows", "adjust"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      await giveBackWhatIsThere(trial);
+      await trial.part(
+        "What was taken before a reset, or longer ago than the window, is given back to what was taken later.",
+        () => giveBackWhatIsGone(trial),
+      );
+    },
+  },
+  {
+    name: "L22 · a settlement and a debit take tokens now, and a credit gives back what was taken last",
+    cause: "A debit lasts longer than the window, or a credit gives tokens back to their first amount, or to none.",
+    needs: ["windows", "adjust"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const bucket = callsOn(trial, trial.policy("p", windowLimit));
+      const at = trial.now;
+      await bucket.take(4);
+      trial.move(5_000);
+      await bucket.take(3);
+      await bucket.adjust(2, at);
+      await bucket.adjust(-4);
+      await countAt(trial, bucket, [WINDOW_MS - 5_001, 1, 4_999, 1]);
+      await bucket.take(6);
+      await bucket.adjust(95);
+      await bucket.take(0);
+      await countAt(trial, bucket, [WINDOW_MS - 1, 1]);
+      for (const tokens of [2, 3]) {
+        await bucket.take(tokens);
+        trial.move(1_000);
+      }
+      await bucket.adjust(-100);
+      await bucket.take(10);
+    },
+  },
+  {
+    name: "L10, L19, L22 · windows, rates and limits in flight of one policy are charged all or none, and keep their dates",
+    cause: "The store keeps the amounts of two windows under one name, or writes one limit when another refuses.",
+    needs: ["windows", "adjust"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const held = trial.has("inFlight") ? [{ name: "c", capacity: 3, returns: whenDone({ staleAfterMs: 15_000 }) }] : [];
+      const bucket = callsOn(trial, trial.policy(
+        "p", { ...windowLimit, name: "a" }, { name: "a.0", capacity: 40, returns: afterMs(60_000) }, ...held,
+        { name: "r", capacity: 30, refill: { tokens: 1, everyMs: 1_000 } },
+      ));
+      const costs = (a: number, b: number): number[] => [a, b, ...held.map(() => 0), 1];
+      const at = trial.now;
+      await bucket.take(costs(4, 9));
+      trial.move(2_000);
+      await bucket.take(costs(7, 1)); // refused by the first
+      await bucket.take(costs(6, 31));
+      await bucket.take(costs(0, 1)); // refused by the second
+      await bucket.adjust([-3, 0, ...held.map(() => 0), 0], { at, heldAt: at });
+      await countAt(trial, bucket, [WINDOW_MS - 2_001, 1, 1_999, 1, 60_000]);
+    },
+  },
+  {
+    name: "L14, L22 · of two lengths under one name the shorter counts from its first call on, also from a refused one",
+    cause: "A refusal leaves dates that are too far ahead, or a record in other numbers is taken for another limit's.",
+    needs: ["windows"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const [long, short] = [60_000, WINDOW_MS].map((ms) => callsOn(trial, trial.policy("p", { ...windowLimit, returns: afterMs(ms) })));
+      for (const tokens of [2, 3, 5]) {
+        await long?.take(tokens);
+        trial.move(20_000);
+      }
+      await short?.take(9); // refused
+      for (const move of [0, WINDOW_MS - 1, 1]) {
+        trial.move(move);
+        await long?.take(0);
+        await short?.peek(1);
+      }
+    },
+  },
+  {
+    name: "L6, L14, L22 · windows and limits of other kinds on one key are the core's under any clock, blocks included",
+    cause: NOT_BY_AMOUNT,
+    needs: ["windows", "adjust"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      await playDated(trial, {
+        kindOf: windowKind, ticks: 40, versions: 3, back: true, concurrent: 2,
+        methods: ["consume", "consume", "consume", "peek", "settle", "settle", "adjust", "renew"],
+      });
+      await trial.part("A block and a window are kept in one record, or a reset forgets only one of them.", () =>
+        playDated(trial, {
+          kindOf: windowKind, ticks: 14, versions: 2, back: true, concurrent: 2,
+          methods: ["consume", "consume", "consume", "settle", "peek", "block", "reset"],
+        }));
+      if (trial.has("consumeTogether")) await playChargesTogether(trial, windowKind, 16, [0, 1, 1_000, WINDOW_MS / 2, WINDOW_MS]);
+    },
+  },
+];
+
+async function countAt(trial: Trial, bucket: BucketCalls, moves: readonly number[]): Promise<void> {
+  for (const ms of moves) {
+    trial.move(ms);
+    await bucket.take(0);
+  }
+}
+
+async function joinAmounts(trial: Trial): Promise<void> {
+  await trial.openStores("mixed");
+  const policy = trial.policy("p", { ...windowLimit, capacity: 26 });
+  const bucket = callsOn(trial, policy);
+  const start = trial.now;
+  // All gaps are different but two, which are the shortest.
+  const gaps = [900, 400, 700, 350, 800, 500, 350, 1_000, 600, 450, 1_100, 650, 550, 750, 950, 850, 1_050, 1_200];
+  await bucket.take(1);
+  for (const gap of gaps) {
+    trial.move(gap);
+    await bucket.take(27); // never fits
+    await bucket.take(1);
+  }
+  // Each join from here on follows the one before it.
+  for (const gap of [100, 50, 600]) {
+    trial.move(gap);
+    await bucket.take(1);
+  }
+  await bucket.take(5); // refused
+  let date = start + WINDOW_MS;
+  for (const gap of [0, ...gaps]) {
+    date += gap;
+    for (const early of [1, 0]) {
+      trial.move(date - early - trial.now);
+      await bucket.take(0);
+    }
+  }
+  trial.move(1_000);
+  // Amounts that are over are dropped first: 18 are there again only after these.
+  for (let i = 0; i < 20; i++) {
+    await bucket.take(1);
+    trial.move(800 + 20 * ((7 * i) % 11));
+  }
+  await countAt(trial, bucket, Array.from({ length: 24 }, () => 411));
+}
+
+async function giveBackWhatIsThere(trial: Trial): Promise<void> {
+  const bucket = callsOn(trial, trial.policy("there", { ...windowLimit, capacity: 60 }));
+  const takes: number[] = [];
+  for (let i = 0; i < 24; i++) {
+    takes.push(trial.now);
+    await bucket.take(1 + (i % 3));
+    trial.move(300 + 100 * ((5 * i) % 7));
+  }
+  // Twice, as from a copy; more than is there; from an instant without a take, in an amount and between two.
+  for (const [i, tokens] of [[3, 1], [3, 9], [10, 2], [10, 1], [23, 1], [0, 1]] as const) {
+    await bucket.adjust(-tokens, takes[i]);
+    await bucket.take(0);
+  }
+  for (const at of [(takes[5] as number) + 1, (takes[6] as number) + 7, (takes[22] as number) + 1]) await bucket.adjust(-1, { at });
+  for (const at of takes) {
+    for (const early of [1, 0]) {
+      trial.move(Math.max(0, at + WINDOW_MS - early - trial.now));
+      await bucket.take(0);
+    }
+    // Its own date is over.
+    await bucket.adjust(-1, at);
+  }
+}
+
+async function giveBackWhatIsGone(trial: Trial): Promise<void> {
+  const bucket = callsOn(trial, trial.policy("gone", windowLimit));
+  const first = trial.now;
+  await bucket.take(10);
+  trial.move(WINDOW_MS);
+  await bucket.take(10);
+  await bucket.adjust(-10, first);
+  await bucket.take(1);
+  if (!trial.has("reset")) return;
+  const second = trial.now;
+  await bucket.reset();
+  trial.move(100);
+  const third = trial.now;
+  await bucket.take(8);
+  await bucket.adjust(-10, second);
+  await bucket.take(3);
+  await bucket.adjust(-5, third - 1);
+  await bucket.adjust(-5, third + 1);
+  await bucket.take(0);
+}
