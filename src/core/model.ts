@@ -101,7 +101,7 @@ export interface CheckedNumbers {
   readonly unitsPerToken: number;
   /** `capacity * unitsPerToken`: the bucket's size in units, at most 2^53 - 1. */
   readonly size: number;
-  /** Milliseconds from empty to full, rounded up. The longest period of a quota. */
+  /** Milliseconds from empty to full, rounded up. The longest period of a quota. 1 less than the length of a window. */
   readonly fullMs: number;
   /** The length of a quota's period without changes of the clock, in seconds: the longest one of months. */
   readonly windowSeconds?: number;

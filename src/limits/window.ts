@@ -41,7 +41,7 @@ export function afterMs(ms: number | Pick<ReturnsAfter, "afterMs">): ReturnsAfte
     field: "returns",
     of: "window",
     kind,
-    facts: { calendar: `after ${length} ms`, fullMs: length, windowSeconds: Math.ceil(length / 1_000) },
+    facts: { calendar: `after ${length} ms`, fullMs: length - 1, windowSeconds: Math.ceil(length / 1_000) },
     work: datedWork,
     table: WindowTable,
   };

@@ -125,11 +125,10 @@ export class Grants {
     this.#inFlight += 1;
     this.#deadlines.begin(deadline);
     try {
-      const { name, capacity, unitsPerMs, unitsPerToken } = limit;
+      const { name, capacity, unitsPerMs, unitsPerToken, fullMs, kind } = limit;
       const [names, tokens] = [batch.map((each) => each.name), batch.map((each) => each.tokens)];
-      const rows = await this.#statements.rows(this.#statement, [
-        names, tokens, name, capacity, unitsPerMs, unitsPerToken, this.#readNow(),
-      ]);
+      const numbers = kind.apart ? [`^${name}`, -capacity, unitsPerMs, fullMs] : [name, capacity, unitsPerMs, unitsPerToken];
+      const rows = await this.#statements.rows(this.#statement, [names, tokens, ...numbers, this.#readNow()]);
       return snapshotsOf(rows as readonly Granted[], policy, batch);
     } catch (error) {
       if (MISSING.has(sqlStateOf(error))) this.#warnMissing(error);
@@ -169,12 +168,15 @@ const endOfTurn = Promise.resolve();
 
 /** The buckets that were charged, as they were before, by name. */
 function snapshotsOf(rows: readonly Granted[], policy: Policy, batch: readonly GrantRequest[]): ReadonlyMap<string, Snapshot> {
-  const [{ unitsPerMs, unitsPerToken }] = policy.limits;
+  const [{ unitsPerMs, unitsPerToken, kind }] = policy.limits;
   const tokens = new Map(batch.map((each) => [each.name, each.tokens]));
   return new Map(
     rows.map(({ granted, spent_after, now_ms }) => {
-      const [at, spent] = [Number(now_ms), Number(spent_after) - (tokens.get(granted) as number) * unitsPerToken];
-      return [granted, new Snapshot(at, [{ spent, at, unitsPerMs, unitsPerToken }], true)];
+      const now = Number(now_ms);
+      const [, leadMs = "0", name = granted] = (kind.apart && /^(\d+) (.*)$/s.exec(granted)) || [];
+      const charged = kind.apart ? 0 : (tokens.get(name) as number) * unitsPerToken;
+      const bucket = { spent: Number(spent_after) - charged, at: now + Number(leadMs), unitsPerMs, unitsPerToken };
+      return [name, new Snapshot(now, [bucket], true)];
     }),
   );
 }

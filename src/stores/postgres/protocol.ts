@@ -79,12 +79,15 @@ export function readRows(rows: readonly unknown[], what: Operation, parts: reado
       hasNull ||= found.spent_before === null;
       const [now, lag] = [Number(found.now_ms), Number(found.lag)];
       const record = { spent: Number(found.spent_before), unitsPerMs, unitsPerToken };
-      if (!kind.apart || hasNull || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
-      // -1, and -1 more for each date. A function of an older version counts no tokens in flight.
+      if (!kind.apart || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
+      // -1, and -1 more for each date. A function of an older version counts no windows or tokens in flight.
       if (lag >= 0) throw notUpdated(parts, rows);
       const dated = rows.slice(next, (next += -1 - lag)) as FoundLimit[];
-      const dates = dated.flatMap((each) => [now + Number(each.lag), Number(each.spent_before)]);
-      return { ...record, at: dates.at(-2) ?? now, dates };
+      const dates = dated.flatMap((each) => {
+        const [date, units] = [now + Number(each.lag), Number(each.spent_before)];
+        return kind.isInFlight ? [date, units] : [date, units, date];
+      });
+      return { ...record, at: now + Number(dated.at(-1)?.lag ?? 0), dates };
     });
     const now = Number(own[0]?.now_ms);
     if (hasNull) throw clockFault(parts, now) ?? foreignRow(name);

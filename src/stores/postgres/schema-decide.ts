@@ -1,3 +1,5 @@
+import { writeWindow } from "./schema-window.js";
+
 /**
  * The function's parameters: names and types. An array has one element per bucket, or per limit of each bucket. Other
  * types make another function beside an older one, and processes of both versions run side by side during a deployment.
@@ -34,9 +36,12 @@ DECLARE
   found_lag bigint[];
   due bigint; -- the last ms of the present period of a quota, or null for a rate
   due_lag bigint[];
-  held text; -- the name of the entries of a limit in flight, one for each date, or null for another limit
+  held text; -- the name of the entries of a limit in flight or a window, one for each date, or null for another limit
   any_ahead boolean; -- whether an entry of it is impossible
-  own bigint; -- the date of tokens in flight that are taken now
+  own bigint; -- the date of tokens of it that are taken now
+  counts bigint[]; -- the amounts of a window, and for each the date of its last and of its first tokens
+  lasts bigint[];
+  firsts bigint[];
   stale boolean[];
   stale_blocks int[]; -- in buckets, the positions of those whose block is impossible
   all_fit boolean := true;
@@ -96,7 +101,8 @@ BEGIN
     WHILE part[k] = i LOOP
       spent_before := CASE WHEN NOT foreign_row THEN 0 END;
       lag := 0;
-      held := CASE WHEN dates[6 * k - 4] < 0 THEN '~' || limits[k] END;
+      held := CASE WHEN dates[6 * k - 4] < 0 THEN '~' WHEN dates[6 * k - 3] = most THEN '^' END || limits[k];
+      IF held IS NOT NULL AND foreign_row THEN lag := -1; END IF;
       -- A record under the name of a limit in flight is of a rate, in another version of the policy. It stays.
       place := CASE WHEN NOT foreign_row AND held IS NULL THEN array_position(kept.names, limits[k]) END;
       stale[k] := place IS NOT NULL AND (kept.p[place] <> per_ms[k] OR kept.q[place] <> per_token[k]);
@@ -120,7 +126,7 @@ BEGIN
       -- The tokens of a quota are spent until a date. A record in these numbers has its own; taking tokens moves it to the
       -- end of this period. What a decision took is given back to the period of its own date only.
       due_lag[k] := NULL;
-      IF dates[6 * k - 4] > 0 THEN
+      IF dates[6 * k - 4] > 0 AND held IS NULL THEN
         due := (SELECT min(d) FROM unnest(dates[6 * k - 2 : 6 * k]) AS d WHERE d >= now_ms AND now_ms >= dates[6 * k - 3]);
         due_lag[k] := due - now_ms;
         -- The clock of the process is wrong by more than a period.
@@ -135,7 +141,7 @@ BEGIN
         END IF;
       END IF;
       IF held IS NOT NULL AND NOT foreign_row THEN
-        SELECT coalesce(sum(e.s), 0), -1 - count(*), coalesce(bool_or(e.t - now_ms > -dates[6 * k - 4]), false)
+        SELECT coalesce(sum(e.s), 0), -1 - count(*), coalesce(bool_or(e.t - now_ms > abs(dates[6 * k - 4])), false)
           INTO spent_before, lag, any_ahead
           FROM unnest(kept.names, kept.spent, kept.at) AS e(n, s, t) WHERE e.n = held AND e.t >= now_ms;
         stale[k] := any_ahead;
@@ -147,11 +153,13 @@ BEGIN
           (tokens[k] <= capacity[k] AND spent_before <= (capacity[k] - least(tokens[k], capacity[k])) * per_token[k])) END;
       RETURN NEXT;
       all_fit := all_fit AND fits;
-      -- A row for each date of a limit in flight: its tokens, and the ms until it.
+      -- A row for each date: its tokens, and the ms until it.
       IF held IS NOT NULL AND NOT foreign_row THEN
         FOR spent_before, lag IN SELECT e.s, e.t - now_ms FROM unnest(kept.names, kept.spent, kept.at) AS e(n, s, t)
           WHERE e.n = held AND e.t >= now_ms ORDER BY e.t
         LOOP
+          -- Of a window no date is later than that of tokens that are taken now.
+          IF dates[6 * k - 4] >= 0 THEN lag := least(lag, dates[6 * k - 4]); END IF;
           RETURN NEXT;
         END LOOP;
       END IF;
@@ -176,8 +184,8 @@ BEGIN
   END IF;
 
   -- With one limit, and no other in the row, the row is written at once; the rest below comes to the same, in more steps.
-  IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND coalesce(dates[2], 0) >= 0 AND found_spent[1] + tokens[1] > 0
-    AND (kept.names IS NULL OR kept.names = limits) THEN
+  IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND coalesce(dates[2], 0) >= 0 AND dates[3] IS DISTINCT FROM most
+    AND found_spent[1] + tokens[1] > 0 AND (kept.names IS NULL OR kept.names = limits) THEN
     s := found_spent[1] + tokens[1] * per_token[1];
     l := now_ms + CASE WHEN tokens[1] > 0 THEN greatest(found_lag[1], due_lag[1]) ELSE found_lag[1] END;
     full_at := ((l + (s + per_ms[1] - 1) / per_ms[1] + 1048575) / 1048576) * 1048576;
@@ -221,6 +229,10 @@ BEGIN
               UNION ALL
               SELECT held, sum(units)::bigint, due_at, most, 1 FROM changes GROUP BY due_at HAVING sum(units) > 0
             ) AS f(n, s, t, p, q);
+        END IF;
+      ELSIF dates[6 * k - 3] = most THEN
+        IF all_fit OR stale[k] THEN
+          ${writeWindow}
         END IF;
       ELSIF all_fit OR stale[k] THEN
         changed := true;

@@ -1,3 +1,5 @@
+import { grantWindows } from "./schema-window.js";
+
 /** The parameters of the function that grants: names and types. The arrays have one element per bucket. */
 export const GRANT_PARAMETERS = [
   ["buckets", "text[]"], // different names of at most 1000 bytes
@@ -5,7 +7,7 @@ export const GRANT_PARAMETERS = [
   ["limit_name", "text"], // of the one limit that all buckets have
   ["capacity", "bigint"], // in tokens
   ["per_ms", "bigint"], // units that refill each ms
-  ["per_token", "bigint"], // units in a token
+  ["per_token", "bigint"], // units in a token; for a window see schema-window.ts
   ["clock", "bigint"], // ms since 1970, or null for the server's own clock
 ] as const;
 
@@ -33,37 +35,55 @@ export const grantBody = (table: string): string => `
 DECLARE
   updated int;
   inserted int;
+  own bigint; -- the date of tokens of a window that are taken now
+  asked_for text; -- a bucket of a window, the tokens to take, and its row: names, spent, at and q
+  wanted bigint;
+  entries text[];
+  counts bigint[];
+  lasts bigint[];
+  spans bigint[];
+  n int;
+  start int; -- the first amount that is not over
+  since bigint; -- when the amount before began
+  shortest bigint; -- of two neighbors, the ms from the first date to the last, and the place of the second
+  place int;
 BEGIN
   -- Under a snapshot that is older than the locks, others' charges would not be seen. The other function says so.
   IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
-    OR 1 > ANY (tokens) OR capacity < ANY (tokens) THEN
+    OR 1 > ANY (tokens) OR abs(capacity) < ANY (tokens) THEN
     RETURN;
   END IF;
 
   -- The same locks in the same order as in the other function, so that no two calls wait for each other in a circle.
   -- A single bucket comes to the same as many, in fewer steps.
-  IF cardinality(buckets) = 1 THEN
+  IF capacity < 0 THEN
+    PERFORM ${locksOf(table)};
+    now_ms := ${NOW};
+    ${grantWindows(table).trim()}
+  ELSIF cardinality(buckets) = 1 THEN
     PERFORM pg_advisory_xact_lock(hashtextextended('${table} ' || buckets[1], 0));
     now_ms := ${NOW};
     RETURN QUERY UPDATE ${table} AS b SET ${chargeSql("tokens[1]")}
       WHERE b.bucket = buckets[1] AND ${fitsSql("tokens[1]")} RETURNING ${ANSWER};
   ELSE
-    PERFORM pg_advisory_xact_lock(h)
-      FROM (SELECT DISTINCT hashtextextended('${table} ' || b, 0) AS h FROM unnest(buckets) AS b ORDER BY h) AS hashes;
+    PERFORM ${locksOf(table)};
     now_ms := ${NOW};
     RETURN QUERY UPDATE ${table} AS b SET ${chargeSql("cost")} FROM unnest(buckets, tokens) AS asked(name, cost)
       WHERE b.bucket = name AND ${fitsSql("cost")} RETURNING ${ANSWER};
   END IF;
-  GET DIAGNOSTICS updated = ROW_COUNT;
-  IF updated = cardinality(buckets) THEN RETURN; END IF;
 
-  -- A bucket without a row is full. One that has a row was charged above, or is not granted.
-  RETURN QUERY INSERT INTO ${table} AS b
-    SELECT name, ARRAY[limit_name], ARRAY[cost * per_token], ARRAY[now_ms], ARRAY[per_ms], ARRAY[per_token],
-        ${fullAfter("cost * per_token")}
-      FROM unnest(buckets, tokens) AS asked(name, cost)
-    ON CONFLICT DO NOTHING RETURNING ${ANSWER};
-  GET DIAGNOSTICS inserted = ROW_COUNT;
+  IF capacity > 0 THEN
+    GET DIAGNOSTICS updated = ROW_COUNT;
+    IF updated = cardinality(buckets) THEN RETURN; END IF;
+
+    -- A bucket without a row is full. One that has a row was charged above, or is not granted.
+    RETURN QUERY INSERT INTO ${table} AS b
+      SELECT name, ARRAY[limit_name], ARRAY[cost * per_token], ARRAY[now_ms], ARRAY[per_ms], ARRAY[per_token],
+          ${fullAfter("cost * per_token")}
+        FROM unnest(buckets, tokens) AS asked(name, cost)
+      ON CONFLICT DO NOTHING RETURNING ${ANSWER};
+    GET DIAGNOSTICS inserted = ROW_COUNT;
+  END IF;
 
   -- As in the other function: new rows pay for those that are full.
   IF random() * 32 < inserted THEN
@@ -72,6 +92,9 @@ BEGIN
       FOR UPDATE SKIP LOCKED));
   END IF;
 END `;
+
+const locksOf = (table: string): string => `pg_advisory_xact_lock(h)
+      FROM (SELECT DISTINCT hashtextextended('${table} ' || b, 0) AS h FROM unnest(buckets) AS b ORDER BY h) AS hashes`;
 
 const NOW = "coalesce(clock, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
 const ANSWER = "b.bucket, b.spent[1], now_ms";

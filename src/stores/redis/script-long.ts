@@ -64,12 +64,12 @@ local function readRun(run)
       -- A single number is for all limits.
       local limit = { name = name, capacity = capacity, p = p, q = q, tokens = numbers[j] or numbers[1] }
       local from, fullMs, step = numbers[first], numbers[first + 1] or 0, numbers[first + 2]
-      if fullMs == 0 then
-        limit.fullMs = ceil(capacity * q / p)
-        if step == 1 then limit.since = from end
-      elseif step == MOST then
+      if step == MOST then
         limit.from, limit.ms, limit.name, limit.dates = from, fullMs, '^' .. name, {}
         limit.isCredit = numbers[first + 3] == 0
+      elseif fullMs == 0 then
+        limit.fullMs = ceil(capacity * q / p)
+        if step == 1 then limit.since = from end
       elseif fullMs > 0 then
         -- A quota: tokens that are taken now have the date of this period.
         limit.from, limit.fullMs, limit.date = from, fullMs, false

@@ -144,7 +144,7 @@ local function read(limits, key)
     if limit and limit.ms then
       if lag > limit.ms then limit.isStale, part.isStale = true, true end
       if lag >= 0 then
-        local latest = now + limit.ms - 1
+        local latest = now + limit.ms
         limit.spent = limit.spent + spent
         addAmount(limit.dates, min(at, latest), spent, min(at - q + 1, latest))
       end
@@ -183,7 +183,7 @@ local function write(part, key, isTaken)
     local limit = limits[j]
     local p, q, change, lag, dates = limit.p, limit.q, isTaken and limit.tokens or 0, limit.lag, limit.dates
     if limit.ms then
-      if change > 0 then takeFrom(dates, now + limit.ms - 1, change) else giveBackTo(dates, limit, -change) end
+      if change > 0 then takeFrom(dates, now + limit.ms, change) else giveBackTo(dates, limit, -change) end
       for i = #dates - 2, 1, -3 do
         local at = dates[i]
         first = pack(RECORD, dates[i + 1], at, p, at - dates[i + 2] + 1, limit.name) .. first

@@ -2,8 +2,8 @@
  * The part of the script for the most common request of a window: it consumes from one limit, and the value of the key
  * has that limit's records only. `script.ts` inserts it where a call first needs it.
  *
- * Defines `inWindow(key, name, ms, tokens, capacity)`. It takes the tokens if they fit, and returns the entry of the
- * reply: the units spent before, and the ms that the first of them is ahead. Returns nil for the long way, which has
+ * Defines `inWindow(key, name, ms, tokens, capacity)`, with the ms from now to the date of new tokens. It takes the tokens if they fit, and returns the entry of the
+ * reply: the units spent before, and the ms until the first of them come back. Returns nil for the long way, which has
  * the same results and decides all refusals.
  *
  * The records of a limit stand together, and have one length. So the name in the first and in the last of them is that
@@ -15,7 +15,7 @@ local function amount(spent, at, first, ending)
 end
 
 inWindow = function(key, name, ms, tokens, capacity)
-  local value, ending, date = get('GET', key), pack('s', '^' .. name), now + ms - 1
+  local value, ending, date = get('GET', key), pack('s', '^' .. name), now + ms
   local size, count, sum, expires = 32 + #ending, 0, 0, 0
   -- The place and the date of the first amount that is not over. What the last one has, when it ends and when it
   -- begins.
@@ -53,6 +53,7 @@ inWindow = function(key, name, ms, tokens, capacity)
   else
     new = value and sub(value, from) or ''
     if count == 18 then
+      if place - size == from then begins = last end
       new = sub(value, from, place - size - 1) .. amount(both, last, start, ending) .. sub(value, place + size)
     end
     new = new .. amount(tokens, date, date, ending)
