@@ -115,7 +115,8 @@ function checkStoreKinds(given: object, { name, limits }: Policy, own: Policy): 
     if (!Array.isArray(kinds) || !kinds.includes(kind)) {
       throw new TypeError(
         `Expected a store with \`kinds\` that include "${kind}" for policy "${name}", got ` +
-        `${kinds ? "others" : "none"}. See the guide to stores, or use \`refill\``,
+        `${kinds ? "others" : "none"}. See the guide to stores, or use \`refill\`` +
+        (kind === "window" && kinds ? ". For a store made by `leased`, pass the store that it wraps" : ""),
       );
     }
     // By its name too, because another copy of this package has a function of its own.

@@ -13,21 +13,27 @@ export const MOST_AMOUNTS = 18;
  * one in front of it ends.
  */
 export const windowAmounts: AmountsApart = {
-  spentAt: (bucket, now) => unitsFrom(amountsOf(bucket), now),
+  spentAt(bucket, now) {
+    const list = amountsOf(bucket);
+    let { spent } = bucket;
+    for (let i = 0; i < list.length && (list[i] as number) < now; i += 3) spent -= list[i + 1] as number;
+    return spent;
+  },
 
   charge(bucket, limit, now, units, date) {
     const list = amountsOf(bucket);
-    bringTo(list, limit.kind.dateOf(now), now);
-    if (units > 0) take(list, limit.kind.dateOf(now), units);
-    else if (date === undefined) giveBackNewest(list, -units);
-    else if (date !== null && date >= now) giveBackAt(list, date, -units);
-    setAmounts(bucket, limit, list);
+    const latest = limit.kind.dateOf(now);
+    const spent = bucket.spent - bringTo(list, latest, now);
+    if (units > 0) take(list, latest, units);
+    const taken = units > 0 ? units : date === undefined ? giveBackNewest(list, units) : giveBackAt(list, date, units, now);
+    setBucket(bucket, limit, spent + taken, list.length > 0 ? (list[list.length - 3] as number) : 0);
   },
 
   msUntil(bucket, limit, now, units) {
     const list = amountsOf(bucket);
-    let date = now - 1;
-    for (let i = 0, left = units; left > 0 && i < list.length; i += 3) {
+    // All of them come back at the last date.
+    let date = units < bucket.spent ? now - 1 : bucket.at;
+    for (let i = 0, left = units; left > 0 && date !== bucket.at && i < list.length; i += 3) {
       if ((list[i] as number) < now) continue;
       date = list[i] as number;
       left -= list[i + 1] as number;
@@ -57,34 +63,43 @@ function amountsOf(bucket: Bucket): number[] {
 
 /** Writes the record of a window. */
 export function setAmounts(bucket: Bucket, limit: Pick<Limit, "unitsPerMs" | "unitsPerToken">, list: number[]): void {
-  setBucket(bucket, limit, unitsFrom(list, -Infinity), list.at(-3) ?? 0);
+  let spent = 0;
+  for (let i = 0; i < list.length; i += 3) spent += list[i + 1] as number;
+  setBucket(bucket, limit, spent, list.at(-3) ?? 0);
   bucket.dates = list;
 }
 
-// Drops amounts that are over. Dates after `latest` are impossible: they become that date, because waiting for them
-// would take too long (law L6).
-function bringTo(list: number[], latest: number, now: number): void {
+// Drops amounts that are over, and returns their units. Dates after `latest` are impossible: they become that date,
+// because waiting for them would take too long (law L6).
+function bringTo(list: number[], latest: number, now: number): number {
   let over = 0;
-  while (over < list.length && (list[over] as number) < now) over += 3;
+  let units = 0;
+  for (; over < list.length && (list[over] as number) < now; over += 3) units += list[over + 1] as number;
   if (over > 0) remove(list, 0, over);
   for (let i = list.length - 3; i >= 0 && (list[i] as number) > latest; i -= 3) {
     list[i] = latest;
     list[i + 2] = Math.min(list[i + 2] as number, latest);
     if (i + 3 < list.length) join(list, i);
   }
+  return units;
 }
 
 function take(list: number[], date: number, units: number): void {
   const end = list.length;
-  if (list[end - 3] === date) list[end - 2] = (list[end - 2] as number) + units;
-  else list.push(date, units, date);
-  if (list.length <= 3 * MOST_AMOUNTS) return;
+  if (end > 0 && list[end - 3] === date) {
+    list[end - 2] = (list[end - 2] as number) + units;
+    return;
+  }
+  list.push(date, units, date);
+  if (end < 3 * MOST_AMOUNTS) return;
   // The two neighbors become one that are shortest together, and of equals the earliest.
   let least = Infinity;
   let shortest = 0;
-  for (let i = 0; i + 3 < list.length; i += 3) {
+  for (let i = 0; i < end; i += 3) {
     const span = (list[i + 3] as number) - (list[i + 2] as number);
-    if (span < least) [least, shortest] = [span, i];
+    if (span >= least) continue;
+    least = span;
+    shortest = i;
   }
   join(list, shortest);
 }
@@ -96,34 +111,35 @@ function join(list: number[], i: number): void {
   remove(list, i + 3, 3);
 }
 
-// To the amount whose dates enclose the given one, at most what it holds. No other amount has these tokens.
-function giveBackAt(list: number[], date: number, units: number): void {
+// To the amount whose dates enclose the given one, at most what it holds. No other amount has these tokens. `units` and
+// the result are below 0.
+function giveBackAt(list: number[], date: number | null, units: number, now: number): number {
+  if (date === null || date < now) return 0;
   let i = 0;
   while (i < list.length && (list[i] as number) < date) i += 3;
-  if (i < list.length && (list[i + 2] as number) <= date) lessen(list, i, units);
+  return i < list.length && (list[i + 2] as number) <= date ? lessen(list, i, units) : 0;
 }
 
 // What was taken last would stay longest, so it is worth most to the caller.
-function giveBackNewest(list: number[], units: number): void {
-  for (let left = units; left > 0 && list.length > 0; ) left -= lessen(list, list.length - 3, left);
+function giveBackNewest(list: number[], units: number): number {
+  let given = 0;
+  while (given > units && list.length > 0) given += lessen(list, list.length - 3, units - given);
+  return given;
 }
 
-/** Takes units off the amount at `i`. Returns how many it had of them. */
+/** Changes the amount at `i` by `units` below 0, at most by what it has. Returns by how much. */
 function lessen(list: number[], i: number, units: number): number {
   const there = list[i + 1] as number;
-  if (there <= units) remove(list, i, 3);
-  else list[i + 1] = there - units;
-  return Math.min(there, units);
+  if (there + units > 0) {
+    list[i + 1] = there + units;
+    return units;
+  }
+  remove(list, i, 3);
+  return 0 - there;
 }
 
-// A loop, because `splice` makes a list of what it removes.
+// Loops, because `splice` makes a list of what it removes, and setting a length takes ten times as long as `pop`.
 function remove(list: number[], from: number, count: number): void {
   for (let i = from; i + count < list.length; i++) list[i] = list[i + count] as number;
-  list.length -= count;
-}
-
-function unitsFrom(list: readonly number[], now: number): number {
-  let sum = 0;
-  for (let i = 0; i < list.length; i += 3) if ((list[i] as number) >= now) sum += list[i + 1] as number;
-  return sum;
+  for (let i = 0; i < count; i++) list.pop();
 }

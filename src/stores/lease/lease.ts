@@ -58,7 +58,8 @@ export interface LeaseOptions {
  * its `at`: when the lease was taken. They include grants of this process since then, but no refills and no grants of
  * other processes.
  *
- * Where requests share no work, such as on Cloudflare Workers, it returns `store` itself. Throws a TypeError for a
+ * It keeps no windows: a limiter with `afterMs` takes the store that is wrapped. Where requests share no work, such as
+ * on Cloudflare Workers, it returns `store` itself. Throws a TypeError for a
  * synchronous store, and a TypeError or RangeError that names the wrong option.
  * @experimental
  * @example
@@ -162,7 +163,8 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
   return {
     sync: false,
     clock: store.clock,
-    ...(has("kinds") && { kinds: store.kinds }),
+    // Tokens that are taken ahead would belong to the window of the call that took them, not to that of their use.
+    ...(has("kinds") && store.kinds && { kinds: store.kinds.filter((kind) => kind !== "window") }),
     consume,
     guard: {
       // The guard of the store: it and its leased form have one timeout, one circuit breaker and one local share.

@@ -68,19 +68,19 @@ class Rows {
   /** Reads the amounts at `place` into `list`. Returns the sum of their units. 0 is the place of none. */
   read(place: number, list: number[]): number {
     const count = place % MOST_IN_PLACE;
-    list.length = 3 * count;
+    while (list.length > 3 * count) list.pop();
     if (count === 0) return 0;
     const row = Math.floor(place / MOST_IN_PLACE);
     const { width, chunks } = this.#pools[POOL_OF[count] as number] as Pool;
     const { numbers, spans } = chunks[Math.floor(row / ROWS_PER_CHUNK)] as Chunk;
-    const start = (row % ROWS_PER_CHUNK) * width;
+    let from = (row % ROWS_PER_CHUNK) * width;
     let sum = 0;
-    for (let i = 0; i < count; i++) {
-      const last = numbers[2 * (start + i)] as number;
-      const units = numbers[2 * (start + i) + 1] as number;
-      list[3 * i] = last;
-      list[3 * i + 1] = units;
-      list[3 * i + 2] = last - (spans[start + i] as number);
+    for (let to = 0; to < 3 * count; from++) {
+      const last = numbers[2 * from] as number;
+      const units = numbers[2 * from + 1] as number;
+      list[to++] = last;
+      list[to++] = units;
+      list[to++] = last - (spans[from] as number);
       sum += units;
     }
     return sum;
@@ -96,13 +96,13 @@ class Rows {
       row = pool.take();
     }
     const { numbers, spans } = pool.chunks[Math.floor(row / ROWS_PER_CHUNK)] as Chunk;
-    const start = (row % ROWS_PER_CHUNK) * pool.width;
-    for (let i = 0; i < count; i++) {
-      const last = list[3 * i] as number;
-      numbers[2 * (start + i)] = last;
-      numbers[2 * (start + i) + 1] = list[3 * i + 1] as number;
+    let to = (row % ROWS_PER_CHUNK) * pool.width;
+    for (let from = 0; from < list.length; to++) {
+      const last = list[from++] as number;
+      numbers[2 * to] = last;
+      numbers[2 * to + 1] = list[from++] as number;
       // An eighth of a year fits into 32 bits.
-      spans[start + i] = last - (list[3 * i + 2] as number);
+      spans[to] = last - (list[from++] as number);
     }
     return row * MOST_IN_PLACE + count;
   }
