@@ -32,8 +32,9 @@ export const windowAmounts: AmountsApart = {
   msUntil(bucket, limit, now, units) {
     const list = amountsOf(bucket);
     // All of them come back at the last date.
-    let date = units < bucket.spent ? now - 1 : bucket.at;
-    for (let i = 0, left = units; left > 0 && date !== bucket.at && i < list.length; i += 3) {
+    let i = units < bucket.spent ? 0 : Math.max(0, list.length - 3);
+    let date = now - 1;
+    for (let left = units; left > 0 && i < list.length; i += 3) {
       if ((list[i] as number) < now) continue;
       date = list[i] as number;
       left -= list[i + 1] as number;

@@ -4,7 +4,7 @@ import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, redateBlock } from "../../.
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
 import { adjust, consume, isHeldAt, peek, renewHeld, convertStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
-import { definePolicy, type AsyncStore, type Charge, type Costs, type Limit, type Move, type Origin, type Policy, type RateOptions } from "../../../src/index.js";
+import { definePolicy, type AsyncStore, type Charge, type Costs, type Limit, type LimitKind, type Move, type Origin, type Policy, type RateOptions } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard, type Guard } from "sluice/store";
 
@@ -32,8 +32,8 @@ export class FakeServer {
   }
 }
 
-// A limit in flight has a record of its own beside that of a rate of its name.
-const recordName = ({ name, returns }: Limit): string => (returns ? `~${name}` : name);
+// A limit in flight and a window have records of their own beside that of a rate of their name.
+export const recordName = ({ name, kind }: Limit): string => (kind.isInFlight ? "~" : kind.apart ? "^" : "") + name;
 
 /** Waits one turn of the event loop, as a network call would. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -41,7 +41,7 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmedia
 /** A right store with every optional method. Each step is a method of its own. */
 export class RightStore implements AsyncStore {
   readonly sync = false;
-  readonly kinds: readonly ("rate" | "quota" | "in-flight")[] | undefined = ["rate", "quota", "in-flight"];
+  readonly kinds: readonly LimitKind[] | undefined = ["rate", "quota", "in-flight", "window"];
   readonly guard: Guard;
   readonly clock: Clock | "server";
   closed = false;
@@ -168,7 +168,7 @@ export class RightStore implements AsyncStore {
     const row = this.row(policy, key);
     return policy.limits.map((limit) => {
       const bucket = row?.get(recordName(limit));
-      return bucket === undefined || bucket.at + this.lifetimeMs(bucket) <= now ? fullBucket(limit) : { ...bucket };
+      return bucket === undefined || bucket.at + this.lifetimeMs(bucket) <= now ? fullBucket(limit) : { ...bucket, dates: bucket.dates?.slice() };
     });
   }
 
