@@ -25,8 +25,9 @@ export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, n
 /**
  * Changes every bucket by the tokens of `changes`. A number above 0 takes tokens, even if they are not there. A number
  * below 0 gives tokens back, up to full. With `from`, the instant of a decision, a quota gets them back only in the
- * period of that instant, and a limit in flight or a window only at its date. A rate gets back what has not refilled since the
- * origin's `since` (law L1). Returns false, and changes nothing, when more than 2^53 - 1 units would be spent.
+ * period of that instant, and a limit in flight or a window only at its date. A rate gets back what has not refilled
+ * since the origin's `since` (law L1). Returns false, and changes nothing, when more than 2^53 - 1 units would be
+ * spent.
  */
 export function adjust(
   buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number, from?: number | Origin,

@@ -144,8 +144,8 @@ export interface AmountsApart {
 }
 
 /**
- * What makes a limit a quota, a window or a limit in flight. It carries its own code: policies of rates load none of it.
- * Only `daily`, `weekly`, `monthly`, `afterMs` and `whenDone` make one, and its inside is for sluice alone.
+ * What makes a limit a quota, a window or a limit in flight. It carries its own code: policies of rates load none of
+ * it. Only `daily`, `weekly`, `monthly`, `afterMs` and `whenDone` make one, and its inside is for sluice alone.
  */
 export interface Dating {
   readonly field: "renews" | "returns";
@@ -230,8 +230,8 @@ export interface Bucket {
   /** `q` of the limit that wrote the record. */
   unitsPerToken: number;
   /**
-   * The amounts that are kept apart, earliest first. Then `spent` sums up the tokens, and `at` is the last date. Limit in
-   * flight: date, tokens, date, tokens and so on. Window: last date, tokens, first date, last date and so on.
+   * The amounts that are kept apart, earliest first. Then `spent` sums up the tokens, and `at` is the last date. Limit
+   * in flight: date, tokens, date, tokens and so on. Window: last date, tokens, first date, last date and so on.
    */
   dates?: number[] | undefined;
 }

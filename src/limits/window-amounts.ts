@@ -2,7 +2,8 @@ import { ALL_UNITS, setBucket } from "../core/bucket.js";
 import type { AmountsApart, Bucket, Limit } from "../core/model.js";
 import { placesOf } from "./dates.js";
 
-// More would cost a store more. With 18, an amount that joined others keeps no token longer than an eighth of the window.
+// More would cost a store more. With 18, an amount that joined others keeps no token longer than an eighth of the
+// window.
 export const MOST_AMOUNTS = 18;
 
 /**
@@ -23,7 +24,7 @@ export const windowAmounts: AmountsApart = {
   charge(bucket, limit, now, units, date) {
     const list = amountsOf(bucket);
     const latest = limit.kind.dateOf(now);
-    const spent = bucket.spent - bringTo(list, latest, now);
+    const spent = bucket.spent - dropOver(list, latest, now);
     if (units > 0) take(list, latest, units);
     const taken = units > 0 ? units : date === undefined ? giveBackNewest(list, units) : giveBackAt(list, date, units, now);
     setBucket(bucket, limit, spent + taken, list.length > 0 ? (list[list.length - 3] as number) : 0);
@@ -72,7 +73,7 @@ export function setAmounts(bucket: Bucket, limit: Pick<Limit, "unitsPerMs" | "un
 
 // Drops amounts that are over, and returns their units. Dates after `latest` are impossible: they become that date,
 // because waiting for them would take too long (law L6).
-function bringTo(list: number[], latest: number, now: number): number {
+function dropOver(list: number[], latest: number, now: number): number {
   let over = 0;
   let units = 0;
   for (; over < list.length && (list[over] as number) < now; over += 3) units += list[over + 1] as number;

@@ -16,7 +16,8 @@ const LONGEST_WINDOW_MS = 31_622_400_000;
  * contracts and guesses. For your own callers a rate, such as `perMinute(100)`, is kinder and costs less. It refuses no
  * caller who comes in step with the minute.
  *
- * From 1 ms to 366 days. Also takes a copy of what it returned, such as one from JSON. Throws a TypeError or RangeError.
+ * From 1 ms to 366 days. Also takes a copy of what it returned, such as one from JSON. Throws a TypeError or
+ * RangeError.
  * @example
  * const provider = { name: "provider", capacity: 40_000, returns: afterMs(60_000), unit: "tokens" };
  */

@@ -16,8 +16,8 @@ export interface DatedWork {
    * Quota: the date of the tokens that are given back, or 0; the longest time until a date; the first millisecond of
    * the period before that of `now`; the last of that period, of the period of `now` and of the next one.
    *
-   * Window: the date of the tokens that are given back, or 0; the time until a date; the largest number; 1 if the date is known, or
-   * 0 for tokens of any date; two 0.
+   * Window: the date of the tokens that are given back, or 0; the time until a date; the largest number; 1 if the date
+   * is known, or 0 for tokens of any date; two 0.
    *
    * In flight: the same date; minus the longest time until a date; the step of dates; the date to which tokens move, or
    * 0; how many move; `staleAfterMs`.

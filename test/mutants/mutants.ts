@@ -8,6 +8,7 @@ import { lawMutants } from "./law-mutants.js";
 import { leaseMutants } from "./lease-mutants.js";
 import { numbersIn } from "./numbers.js";
 import { storeMutants } from "./store-mutants.js";
+import { windowMutants } from "./window-mutants.js";
 
 /** A mistake on purpose: part of `src`, changed so that it breaks one law or one item of the HTTP contract. */
 export interface Mutant {
@@ -23,7 +24,7 @@ export interface Mutant {
 }
 
 /** All mutants, laws first. */
-export const mutants: readonly Mutant[] = [...lawMutants, ...storeMutants, ...leaseMutants, ...httpMutants, ...clientMutants, ...clientCallMutants];
+export const mutants: readonly Mutant[] = [...lawMutants, ...windowMutants, ...storeMutants, ...leaseMutants, ...httpMutants, ...clientMutants, ...clientCallMutants];
 
 /** A mutant that was found: the file to change, what to change it to, and the file of the tests. */
 export interface Place {

@@ -59,8 +59,8 @@ export interface LeaseOptions {
  * other processes.
  *
  * It keeps no windows: a limiter with `afterMs` takes the store that is wrapped. Where requests share no work, such as
- * on Cloudflare Workers, it returns `store` itself. Throws a TypeError for a
- * synchronous store, and a TypeError or RangeError that names the wrong option.
+ * on Cloudflare Workers, it returns `store` itself. Throws a TypeError for a synchronous store, and a TypeError or
+ * RangeError that names the wrong option.
  * @experimental
  * @example
  * const store = leased(new RedisStore(redis), { leaseMs: 100 });

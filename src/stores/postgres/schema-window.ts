@@ -1,6 +1,7 @@
 /**
- * Of the function that decides: brings the window `k` of the row `kept` to now, and takes or gives back its tokens. Each
- * amount is an entry under `^` and the limit's name: `at` is its last date, and `q` is 1 more than the ms since the first.
+ * Of the function that decides: brings the window `k` of the row `kept` to now, and takes or gives back its tokens.
+ * Each amount is an entry under `^` and the limit's name: `at` is its last date, and `q` is 1 more than the ms since
+ * the first.
  */
 export const writeWindow = `changed := true;
           held := '^' || limits[k];
@@ -29,7 +30,8 @@ export const writeWindow = `changed := true;
             -- To the amount whose dates enclose the given one, or without one to the last amounts.
             l := -tokens[k];
             WHILE place > 0 AND l > 0 LOOP
-              IF dates[6 * k - 2] = 0 OR (now_ms <= dates[6 * k - 5] AND dates[6 * k - 5] BETWEEN firsts[place] AND lasts[place]) THEN
+              IF dates[6 * k - 2] = 0
+                OR (dates[6 * k - 5] >= now_ms AND dates[6 * k - 5] BETWEEN firsts[place] AND lasts[place]) THEN
                 s := least(l, counts[place]);
                 counts[place] := counts[place] - s;
                 l := CASE WHEN dates[6 * k - 2] = 0 THEN l - s ELSE 0 END;
@@ -48,8 +50,8 @@ export const writeWindow = `changed := true;
 
 /**
  * Of the function that grants: the same for many buckets of one window, which take tokens. `limit_name` is the name of
- * the entries, and `per_token` the ms until the date of new tokens. A negative capacity says that it is one: a function of an older
- * version grants nothing then. `spent_after` is what was spent before. `granted` is the ms until the first
+ * the entries, and `per_token` the ms until the date of new tokens. A negative capacity says that it is one: a function
+ * of an older version grants nothing then. `spent_after` is what was spent before. `granted` is the ms until the first
  * amount is over that had some of it, a space, and the bucket.
  */
 export const grantWindows = (table: string): string => `

@@ -1,6 +1,5 @@
 import { LATEST_MS, MARK_MS } from "./mark.js";
-import { longWay } from "./script-long.js";
-import { windowWay } from "./script-window.js";
+import { longWay, windowWay } from "./script-long.js";
 
 /**
  * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts` and of the rules of dated tokens.
@@ -60,9 +59,9 @@ import { windowWay } from "./script-window.js";
  * is 1 more than the ms from the first date to the last.
  *
  * Most requests consume from one limit. Its record is absent, or has the same numbers and is not ahead of the clock.
- * The script decides these without creating a table or a function, which would be most of the cost of a single call.
- * A request that consumes from one window has a way of its own (`script-window.ts`). All others take the long way
- * (`script-long.ts`), with the same results.
+ * The script decides these without creating a table or a function, which would be most of the cost of a single call. A
+ * request that consumes from one window has a way of its own. All others take the long way, with the same results. Both
+ * are in `script-long.ts`.
  */
 export const fullScript = (): string => /* lua */ `
 local KEYS, ARGV = KEYS, ARGV

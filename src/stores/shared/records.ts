@@ -7,8 +7,8 @@ const RECORDS = /^sluice1(?: (?:!|[~^]?[A-Za-z0-9][\w.-]*)(?: -?\d+){4})*$/;
 /**
  * Writes the records of one key as text: the owner and version of the format, then " name spent at p q" for each limit
  * that is not full, and for a block, whose name is "!". A limit in flight has one for each date, such as "~parallel.0",
- * and a window one for each amount, such as "^minute.0".
- * Returns the milliseconds until all limits are full, 0 when they are.
+ * and a window one for each amount, such as "^minute.0". Returns the milliseconds until all limits are full, 0 when
+ * they are.
  */
 export function encodeRecords(records: ReadonlyMap<string, Bucket>, now: number): { value: string; ttlMs: number } {
   let value = FORMAT;

@@ -161,7 +161,9 @@ function isHeld(name: string): boolean {
   return /^[~^]/.test(name);
 }
 
-/** The name of a record's limit. The dates of a limit in flight and the amounts of a window have numbers after a dot. */
+/**
+ * The name of a record's limit. The dates of a limit in flight and the amounts of a window have numbers after a dot.
+ */
 function limitOfRecord(name: string): string {
   return isHeld(name) ? name.slice(0, name.lastIndexOf(".")) : name;
 }

@@ -123,7 +123,8 @@ export const windowCases: readonly StoreCase[] = [
     needs: ["windows"],
     async run(trial) {
       await trial.openStores("mixed");
-      const [long, short] = [60_000, WINDOW_MS].map((ms) => callsOn(trial, trial.policy("p", { ...windowLimit, returns: afterMs(ms) })));
+      const [long, short] = [60_000, WINDOW_MS].map((ms) =>
+        callsOn(trial, trial.policy("p", { ...windowLimit, returns: afterMs(ms) })));
       for (const tokens of [2, 3, 5]) {
         await long?.take(tokens);
         trial.move(20_000);
@@ -216,7 +217,7 @@ async function giveBackWhatIsThere(trial: Trial): Promise<void> {
     await bucket.adjust(-tokens, takes[i]);
     await bucket.take(0);
   }
-  for (const at of [(takes[5] as number) + 1, (takes[6] as number) + 7, (takes[22] as number) + 1]) await bucket.adjust(-1, { at });
+  for (const [i, later] of [[5, 1], [6, 7], [22, 1]] as const) await bucket.adjust(-1, { at: (takes[i] as number) + later });
   for (const at of takes) {
     for (const early of [1, 0]) {
       trial.move(Math.max(0, at + WINDOW_MS - early - trial.now));

@@ -1,0 +1,40 @@
+import type { Mutant } from "./mutants.js";
+
+const AMOUNTS = "window-amounts";
+const LIST = "window";
+const TABLE = "window-table";
+const SCRIPT = "window-script";
+
+/** The mistakes against law L22, and those about windows against other laws. */
+export const windowMutants: readonly Mutant[] = [
+  { item: "L22", test: LIST, in: "afterMs", find: "now + length - 1", replace: "now + length - 2" },
+  { item: "L22", test: LIST, in: "afterMs", find: "taken === undefined ? undefined : dateOf(taken)", replace: "undefined" },
+  { item: "L22", test: AMOUNTS, in: "windowAmounts", find: "Math.min(date, limit.kind.dateOf(now))", replace: "date" },
+  { item: "L22", test: AMOUNTS, in: "windowAmounts", find: "if (units > 0) take(list, latest, units);", replace: "take(list, latest, units);" },
+  { item: "L22", test: AMOUNTS, in: "dropOver", find: "(list[over] as number) < now", replace: "(list[over] as number) <= now" },
+  { item: "L22", test: AMOUNTS, in: "dropOver", find: "list[i + 2] = Math.min(list[i + 2] as number, latest);", replace: "" },
+  { item: "L22", test: AMOUNTS, in: "dropOver", find: "if (i + 3 < list.length) join(list, i);", replace: "" },
+  { item: "L22", test: AMOUNTS, in: "take", find: "end < 3 * MOST_AMOUNTS", replace: "end < 3 * MOST_AMOUNTS - 3" },
+  { item: "L22", test: AMOUNTS, in: "take", find: "(list[i + 3] as number) - (list[i + 2] as number)", replace: "(list[i + 3] as number) - (list[i] as number)" },
+  { item: "L22", test: AMOUNTS, in: "take", find: "span >= least", replace: "span > least" },
+  { item: "L22", test: LIST, in: "join", find: "list[i] = list[i + 3] as number;", replace: "" },
+  { item: "L22", test: LIST, in: "join", find: "(list[i + 1] as number) + (list[i + 4] as number)", replace: "list[i + 4] as number" },
+  { item: "L22", test: AMOUNTS, in: "giveBackAt", find: "date === null || date < now", replace: "date === null" },
+  { item: "L22", test: LIST, in: "giveBackAt", find: "(list[i + 2] as number) <= date", replace: "true" },
+  { item: "L22", test: AMOUNTS, in: "giveBackNewest", find: "list.length - 3, units - given", replace: "0, units - given" },
+  { item: "L22", test: LIST, in: "lessen", find: "there + units > 0", replace: "there + units > -1e9" },
+  { item: "L22", test: LIST, in: "checkSameLength", find: "other === undefined || other === afterMs", replace: "true" },
+  { item: "L2", test: LIST, in: "windowAmounts", find: "left -= list[i + 1] as number;", replace: "left -= 1;" },
+  { item: "L6", test: LIST, in: "afterMs", find: "fullMs: length - 1", replace: "fullMs: Infinity" },
+  { item: "L13", test: TABLE, in: "WindowTable.put", find: "entry.spent > 0 && entry.at < now", replace: "false" },
+  { item: "L13", test: TABLE, in: "MemoryShard.#forget", find: "this.#onRemoved?.(", replace: "void (" },
+  { item: "L4", test: TABLE, in: "Rows.write", find: "place === 0 || POOL_OF[place % MOST_IN_PLACE] !== POOL_OF[count]", replace: "place === 0" },
+  { item: "L13", test: TABLE, in: "MemoryStore.#tableOf", find: "this.#apart.get(Table) ??", replace: "this.#apart.values().next().value ??" },
+  { item: "L22", test: SCRIPT, in: "windowWay", find: "at - first < least", replace: "at - first <= least" },
+  { item: "L22", test: SCRIPT, in: "windowWay", find: "if place - size == from then begins = last end", replace: "" },
+  { item: "L22", test: SCRIPT, in: "windowWay", find: "sum + tokens > capacity", replace: "sum >= capacity" },
+  { item: "L22", test: "redis", in: "recordsOfKey", find: "span < least", replace: "span <= least" },
+  { item: "L22", test: "redis", in: "recordsOfKey", find: "list[i + 2] > limit.from", replace: "false" },
+  { item: "L22", test: "postgres", in: "writeWindow", find: "lasts[n + 1] - firsts[n], n LIMIT 1", replace: "lasts[n + 1] - lasts[n], n LIMIT 1" },
+  { item: "L22", test: "postgres", in: "grantWindows", find: "own - since < shortest", replace: "own - since <= shortest" },
+];
