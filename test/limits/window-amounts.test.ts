@@ -75,7 +75,7 @@ describe("L22 · the record of a window", () => {
     expect(bucket.dates).toEqual([...many.slice(1), [19_999, 5, 19_999]].flat());
   });
 
-  test("L2, L22 · waits until the date of the amount that has the last of the tokens", () => {
+  test("L22 · waits until the date of the amount that has the last of the tokens", () => {
     const bucket = recordOf([9_999, 2, 9_999], [10_500, 3, 10_100]);
     expect([1, 2, 3, 5].map((units) => msUntil(units, limit, bucket, 600))).toEqual([9_400, 9_400, 9_901, 9_901]);
     // At a clock that stepped back, no longer than a window.
@@ -83,7 +83,7 @@ describe("L22 · the record of a window", () => {
     expect([600, 10_000, 10_501].map((now) => spentAt(bucket, limit, now))).toEqual([5, 3, 0]);
   });
 
-  test("L3, L6 · a record is in need of a change when its last date is too far ahead, and not before", () => {
+  test("L22 · a record is in need of a change when its last date is too far ahead, and not before", () => {
     const bucket = recordOf([10_500, 3, 10_100]);
     expect([501, 500].map((now) => isStale(bucket, limit, now))).toEqual([false, true]);
   });

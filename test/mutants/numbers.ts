@@ -4,7 +4,7 @@ const upTo = (last: number): string[] => Array.from({ length: last }, (_, i) => 
 export const ITEMS: readonly string[] = upTo(43);
 
 /** The laws that a mutant can break in one line. */
-export const LAWS: readonly string[] = [...upTo(17), "19", "20", "21"].map((number) => `L${number}`);
+export const LAWS: readonly string[] = [...upTo(17), "19", "20", "21", "22"].map((number) => `L${number}`);
 
 /** The numbers that the names of a file's tests start with, as in `test("3 · …")` or `test("L4 · …")`. */
 export function numbersIn(source: string): string[] {
