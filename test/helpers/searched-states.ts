@@ -9,6 +9,7 @@ import * as refundable from "../../src/limiter/verbs/refundable.js";
 import * as held from "../../src/limits/held-work.js";
 import * as inFlight from "../../src/limits/in-flight.js";
 import * as quota from "../../src/limits/quota.js";
+import * as window from "../../src/limits/window.js";
 import * as mark from "../../src/stores/redis/mark.js";
 import { explore } from "../search/explore.js";
 import type { Real } from "../search/real.js";
@@ -16,7 +17,7 @@ import type { StoreCall, StoreState, StoreWorld } from "../search/state.js";
 import { storeWorld } from "../search/store-world.js";
 import { STORE_WORLDS } from "../search/worlds.js";
 
-const REAL = { ...policy, ...records, ...decision, ...breaker, ...refundable, ...held, ...inFlight, ...quota, ...mark } as Real;
+const REAL = { ...policy, ...records, ...decision, ...breaker, ...refundable, ...held, ...inFlight, ...quota, ...window, ...mark } as Real;
 // In the year 2096: what a store keeps until then does not expire in a test.
 const BEGINS_AT = 4_000_000_000_000;
 const AT_ONCE = 250;

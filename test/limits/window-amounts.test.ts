@@ -59,6 +59,14 @@ describe("L22 · the record of a window", () => {
     expect(bucket.dates).toHaveLength(3 * MOST_AMOUNTS);
   });
 
+  test("L22 · neighbors are as long as from the first date of the one to the last date of the other", () => {
+    const others = Array.from({ length: 16 }, (_, i) => [11_200 + 500 * i, 1, 11_200 + 500 * i] as const);
+    const bucket = recordOf([10_400, 4, 9_999], [10_700, 1, 10_700], ...others);
+    // The first two end 300 ms apart, and are 701 ms long.
+    charge(bucket, limit, 9_300, 1);
+    expect(bucket.dates?.slice(0, 9)).toEqual([10_400, 4, 9_999, 11_200, 2, 10_700, 11_700, 1, 11_700]);
+  });
+
   test("L22 · what was joined is as long as from its first date to the next amount's last", () => {
     const bucket = recordOf([10_400, 4, 9_999], ...many.slice(3));
     charge(bucket, limit, 8_800, 1);

@@ -115,7 +115,7 @@ function creditNewest(takes: readonly Take[], credit: (key: string, tokens: numb
   }
 }
 
-const RUNS = { numRuns: 400 };
+const RUNS = { numRuns: 200 };
 
 describe("L22 · a window beside a list of all takes, with greedy callers", () => {
   test.each<[string, Rules]>([

@@ -8,8 +8,14 @@ function spentUnits(record: Bucket | undefined, now: number): number {
   return record === undefined ? 0 : Math.max(0, record.spent - record.unitsPerMs * Math.max(0, now - record.at));
 }
 
+/** Whether tokens of a limit come back each so long after it was taken. */
+export const isWindow = ({ returns }: Pick<Limit, "returns">): boolean => returns !== undefined && "afterMs" in returns;
+
 /** Tokens that the record of a limit has spent. */
-export function spentTokens(records: ReadonlyMap<string, Bucket>, { name }: Limit, now: number): number {
+export function spentTokens(records: ReadonlyMap<string, Bucket>, { name, returns }: Limit, now: number): number {
+  if (isWindow({ returns } as Limit)) {
+    return [...records].reduce((sum, [each, { spent, at: date }]) => (each.startsWith(`^${name}.`) && date >= now ? sum + spent : sum), 0);
+  }
   const record = records.get(name);
   return record === undefined ? 0 : spentUnits(record, now) / record.unitsPerToken;
 }
@@ -51,7 +57,7 @@ export class Accounts {
     const { limits } = this.#facts.policies[version] as Policy;
     const places = limits.map((limit) => this.#placeOf(limit, state, now));
     const charged = state.ledger.charged.map((account, i) => plus(account, places[i] as number, at(this.#facts.cost, i)));
-    const spent = limits.map(({ name, unitsPerToken }) => Math.round(spentTokens(state.records, { name } as Limit, now) * unitsPerToken));
+    const spent = limits.map((limit) => Math.round(spentTokens(state.records, limit, now) * limit.unitsPerToken));
     return [{ ...state, ledger: { ...state.ledger, charged } }, { version, at: now, places, spent }];
   }
 
@@ -74,6 +80,13 @@ export class Accounts {
       if (limit.renews !== undefined) continue;
       // In each window that began after the charge, this work was under way when it began.
       for (let from = place + 1; from < after.ledger.moments.length; from++) returned = returned.with(i, plus(returned[i] as Account, from, tokens));
+    }
+    // L22: what is given back comes from the amount of the take, so it is at most what was not used, and no token of others.
+    for (const [i, limit] of policy.limits.entries()) {
+      if (!isWindow(limit)) continue;
+      const [tokens, most] = [given[i] as number, isAgain ? 0 : (unused[i] as number)];
+      if (tokens > most) return [after, `L22: ${tokens} tokens of "${limit.name}" are given back, and at most ${most} may be`];
+      charged = charged.with(i, plus(charged[i] as Account, claim.places[i] as number, -tokens));
     }
     return [{ ...after, ledger: { ...after.ledger, charged, returned } }, undefined];
   }
@@ -122,6 +135,7 @@ export class Accounts {
     const first = this.#first.limits.map((_, i) => Math.min(moments.length, ...claims.map(({ places }) => places[i] as number)));
     const parts = this.#first.limits.map((limit, i) => {
       const accounts = [charged[i], filled[i], returned[i]] as [Account, Account, Account];
+      if (isWindow(limit)) return accounts.map((account) => accountText(inStretch(account, moments, limit))).join("/");
       if (limit.refill === undefined) return accounts.map(accountText).join("/");
       const [old, begin] = [moments.slice(0, first[i]), moments[first[i] as number] ?? (moments.at(-1) as number)];
       const kept = [...moments.entries()].slice(first[i]).map(([place, at]) => [at, ...accounts.map((account) => fraction(account.get(place) ?? 0))]);
@@ -129,7 +143,11 @@ export class Accounts {
     });
     const nameOf = (claim: Claim | null | undefined): string => {
       if (!claim) return "";
-      const places = claim.places.map((place, i) => (this.#first.limits[i]?.refill === undefined ? place : place - (first[i] as number)));
+      const places = claim.places.map((place, i) => {
+        const limit = this.#first.limits[i] as Limit;
+        if (isWindow(limit)) return moments[place];
+        return limit.refill === undefined ? place : place - (first[i] as number);
+      });
       return [claim.version, claim.at, places, claim.spent].join(":");
     };
     return [parts.join("|"), nameOf];
@@ -158,6 +176,17 @@ interface GivenBack {
   readonly unused: readonly number[];
   readonly madeAt: number;
   readonly isAgain?: boolean;
+}
+
+/** The tokens of an account that the stretch of a window up to now contains, by their instants. */
+export function inStretch(account: Account, moments: readonly number[], { fullMs }: Limit): Account {
+  const now = moments.at(-1) as number;
+  let found: Account = new Map();
+  for (const [moment, tokens] of account) {
+    const instant = moments[moment] as number;
+    if (instant >= now - fullMs) found = plus(found, instant, tokens);
+  }
+  return found;
 }
 
 const NEARLY = 1e-9;

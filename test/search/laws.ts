@@ -1,6 +1,6 @@
 // The laws of the design, on a state and on a step of a world. Written from their words, and not from the code.
 import type { Bucket, Decision, Limit, Policy, Reading } from "../../src/core/model.js";
-import { beyond, counted, spentTokens } from "./accounts.js";
+import { beyond, counted, inStretch, isWindow, spentTokens } from "./accounts.js";
 import { at, type Account, type StoreState, type WorldFacts } from "./state.js";
 
 /** One decision, and the records before and after it. */
@@ -15,7 +15,9 @@ export interface DecisionStep {
 /** The law that a state breaks, and how. */
 export function stateLaw(facts: WorldFacts, state: StoreState, now: number): string | undefined {
   for (const [place, limit] of (facts.policies[0] as Policy).limits.entries()) {
-    const broken = limit.kind.isInFlight ? inFlight(facts, state, place, now) : limit.renews !== undefined ? quota(facts, state, place) : rate(facts, state, place);
+    const broken = limit.kind.isInFlight ? inFlight(facts, state, place, now)
+      : isWindow(limit) ? window(facts, state, place)
+      : limit.renews !== undefined ? quota(facts, state, place) : rate(facts, state, place);
     if (broken !== undefined) return broken;
   }
   return undefined;
@@ -40,6 +42,16 @@ function quota({ policies }: WorldFacts, { ledger, stepsBack }: StoreState, plac
     if (tokens > allowed) return `L20: ${tokens} tokens of "${name}" in the period until ${period}`;
   }
   return undefined;
+}
+
+// L22: in the stretch that ends now, at most the capacity, and what credits, resets and losses of data put in within it. A step
+// of the clock gives at most one cost of a neighbor back.
+function window({ policies, cost }: WorldFacts, { ledger, stepsBack }: StoreState, place: number): string | undefined {
+  const limit = (policies[0] as Policy).limits[place] as Limit;
+  const sumOf = (account: Account | undefined): number => [...inStretch(account as Account, ledger.moments, limit).values()].reduce((a, b) => a + b, 0);
+  const tokens = sumOf(ledger.charged[place]);
+  const most = limit.capacity + sumOf(ledger.filled[place]) + stepsBack * at(cost, place);
+  return tokens > most ? `L22: ${tokens} tokens of "${limit.name}" in a stretch, and at most ${most} may be` : undefined;
 }
 
 // L21: at most the capacity of tokens that were taken or renewed within `staleAfterMs` and not given back.
@@ -105,7 +117,7 @@ function afterRefusal({ real, cost }: WorldFacts, { before, after, policy, decis
 
 function withoutFull(real: WorldFacts["real"], records: ReadonlyMap<string, Bucket>, policy: Policy, now: number): Map<string, Bucket> {
   const full = readingsOf(real.peekRecords(new Map(records), policy, 0, now)).filter(({ resetMs }) => resetMs === 0).map(({ limit }) => limit);
-  return new Map([...records].filter(([name]) => !full.some((limit) => name === limit || name.startsWith(`~${limit}.`))));
+  return new Map([...records].filter(([name]) => !full.some((limit) => name === limit || name.startsWith(`~${limit}.`) || name.startsWith(`^${limit}.`))));
 }
 
 const readingsOf = (decision: Decision): readonly Reading[] => decision.limits ?? [decision];

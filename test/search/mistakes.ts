@@ -104,6 +104,34 @@ export const MISTAKES: readonly Planted[] = [
     in: "isHeldAt", find: "(inFlight?.kind.dateOf(from) ?? now) >= now", replace: "true",
   },
   {
+    what: "a token of a window comes back a millisecond early", law: "L22", worlds: ["a window, late give-backs"],
+    in: "afterMs", find: "now + length - 1", replace: "now + length - 2",
+  },
+  {
+    what: "joined amounts come back at the earlier date", law: "L22", worlds: ["a window, late give-backs"], states: 9_000,
+    in: "join", find: "list[i] = list[i + 3] as number;", replace: "",
+  },
+  {
+    what: "joined amounts lose the tokens of the earlier one", law: "L", worlds: ["a window, late give-backs"], states: 9_000,
+    in: "join", find: "(list[i + 1] as number) + (list[i + 4] as number)", replace: "list[i + 4] as number",
+  },
+  {
+    what: "a give-back whose date is over goes to what was taken later", law: "L22", worlds: ["a window, late give-backs"], states: 9_000,
+    in: "afterMs", find: "taken === undefined ? undefined : dateOf(taken)", replace: "undefined",
+  },
+  {
+    what: "a give-back to a window that the client sends again acts twice", law: "L22", worlds: ["a window, late give-backs"],
+    in: "CallMarks.markOf", find: "requests.find(({ once }) => once)?.parts[0]?.name", replace: "undefined",
+  },
+  {
+    what: "a credit to a window gives back everything", law: "L1: a credit", worlds: ["a window, credits and steps back"], states: 20_000,
+    in: "giveBackNewest", find: "given > units && list.length > 0", replace: "list.length > 0",
+  },
+  {
+    what: "an impossible date of a window stays", law: "L", worlds: ["a window, credits and steps back"], states: 20_000,
+    in: "windowAmounts", find: "Math.min(date, limit.kind.dateOf(now))", replace: "date",
+  },
+  {
     what: "an open circuit sends no probe", law: "L12: an open circuit sent no call", worlds: BREAKERS,
     in: "afterAsking", find: "now < probeAt", replace: "probeAt > 0",
   },

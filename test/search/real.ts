@@ -12,6 +12,7 @@ import type * as refundable from "../../src/limiter/verbs/refundable.js";
 import type * as held from "../../src/limits/held-work.js";
 import type * as inFlight from "../../src/limits/in-flight.js";
 import type * as quota from "../../src/limits/quota.js";
+import type * as window from "../../src/limits/window.js";
 import type * as mark from "../../src/stores/redis/mark.js";
 import { Code } from "../mutants/code.js";
 import { readTexts } from "../mutants/mutants.js";
@@ -19,11 +20,11 @@ import { readTexts } from "../mutants/mutants.js";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FILES = [
   "core/policy.ts", "core/records.ts", "core/decision.ts", "guard/circuit-breaker.ts", "limiter/verbs/refundable.ts",
-  "limits/held-work.ts", "limits/in-flight.ts", "limits/quota.ts", "stores/redis/mark.ts",
+  "limits/held-work.ts", "limits/in-flight.ts", "limits/quota.ts", "limits/window.ts", "stores/redis/mark.ts",
 ];
 
 /** What the worlds call of src. */
-export type Real = typeof policy & typeof records & typeof decision & typeof breaker & typeof refundable & typeof held & typeof inFlight & typeof quota & typeof mark;
+export type Real = typeof policy & typeof records & typeof decision & typeof breaker & typeof refundable & typeof held & typeof inFlight & typeof quota & typeof window & typeof mark;
 
 /** A mistake in one declaration of src, as those of `npm run mutants`. */
 export interface Mistake {
@@ -38,7 +39,7 @@ export async function realFunctions(mistake?: Mistake): Promise<Real> {
     absWorkingDir: ROOT,
     stdin: { contents: FILES.map((file) => `export * from "./src/${file}";`).join("\n"), resolveDir: ROOT },
     bundle: true, write: false, format: "esm", target: "node20", platform: "node",
-    plugins: mistake === undefined ? [withoutDiagnostics] : [withoutDiagnostics, planted(mistake)],
+    plugins: [withoutDiagnostics, changed(mistake)],
   });
   const folder = mkdtempSync(join(tmpdir(), "sluice-search-"));
   try {
@@ -57,17 +58,26 @@ const withoutDiagnostics: Plugin = {
 
 let code: Code | undefined;
 
-function planted({ in: name, find, replace }: Mistake): Plugin {
+// A window keeps 2 amounts in place of 18: so three calls make it join two of them.
+const AMOUNTS: Mistake = { in: "MOST_AMOUNTS", find: "18", replace: "2" };
+
+function changed(mistake: Mistake | undefined): Plugin {
   code ??= new Code(readTexts("src"));
-  const [part, ...more] = code.search(name, find) ?? [];
-  if (part === undefined || more.length > 0) throw new Error(`Expected ${name} to hold once: ${find}`);
+  const parts = [AMOUNTS, ...(mistake ? [mistake] : [])].map(({ in: name, find, replace }) => {
+    const [part, ...more] = (code as Code).search(name, find) ?? [];
+    if (part === undefined || more.length > 0) throw new Error(`Expected ${name} to hold once: ${find}`);
+    return { ...part, replace };
+  });
+  // The last one first, so that the others stay where they are.
+  parts.sort((a, b) => b.from - a.from);
   return {
-    name: "mistake",
+    name: "changed",
     setup({ onLoad }) {
       onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
-        if (relative(ROOT, path).replaceAll("\\", "/") !== part.file) return undefined;
-        const text = readFileSync(path, "utf8");
-        return { contents: text.slice(0, part.from) + replace + text.slice(part.to), loader: "ts" };
+        const own = parts.filter(({ file }) => relative(ROOT, path).replaceAll("\\", "/") === file);
+        if (own.length === 0) return undefined;
+        const contents = own.reduce((text, { from, to, replace }) => text.slice(0, from) + replace + text.slice(to), readFileSync(path, "utf8"));
+        return { contents, loader: "ts" };
       });
     },
   };

@@ -94,6 +94,19 @@ export const STORE_WORLDS: readonly StoreWorld[] = [
     works: 3, instants: [0, 533, 1_600, 1_700], used: [0, 1],
     happens: ["renewals", "crashes", "late calls"], faults: 1,
   },
+  // A window keeps two amounts here: see `real.ts`.
+  {
+    name: "a window, late give-backs",
+    policies: (real) => [{ name: "p", capacity: 3, returns: real.afterMs(1_000) }],
+    works: 4, instants: [0, 300, 999, 1_000, 1_299, 1_300], used: [0],
+    happens: ["calls sent again", "late calls", "resets"], faults: 1,
+  },
+  {
+    name: "a window, credits and steps back",
+    policies: (real) => [{ name: "p", capacity: 2, returns: real.afterMs(1_000) }],
+    works: 3, instants: [0, 300, 999, 1_000, 1_300], used: [0],
+    happens: ["credits", "debits", "steps back", "lost writes"], stepBackMs: 500, faults: 1,
+  },
   {
     name: "new numbers",
     policies: () => [
