@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import {
-  daily, definePolicy, monthly, weekly, whenDone, type Costs, type Decision, type LimitOptions, type Policy, type PolicyOptions, type Reading,
+  afterMs, daily, definePolicy, monthly, weekly, whenDone, type Costs, type Decision, type LimitOptions, type Policy, type PolicyOptions, type Reading,
 } from "sluice";
 import {
   adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords, type Bucket, type Origin, type Records, type StoreMethods,
@@ -16,6 +16,7 @@ export type LimitText = { readonly name: string; readonly capacity: number } & (
   | { readonly refill: readonly [tokens: number, everyMs: number] }
   | { readonly renews: { readonly every: "day" | "week" | "month"; readonly day?: string | number; readonly at?: string; readonly zone?: string } }
   | { readonly returns: readonly [staleAfterMs: number, retryAfterMs: number] }
+  | { readonly afterMs: number }
 );
 
 /** A call at an instant, counted from the start of the history, under one of its policies. */
@@ -68,6 +69,7 @@ export function policiesOf({ policies }: Pick<History, "policies">): readonly Po
 function limitOf(text: LimitText): LimitOptions {
   const { name, capacity } = text;
   if ("refill" in text) return { name, capacity, refill: { tokens: text.refill[0], everyMs: text.refill[1] } };
+  if ("afterMs" in text) return { name, capacity, returns: afterMs(text.afterMs) };
   if ("returns" in text) return { name, capacity, returns: whenDone({ staleAfterMs: text.returns[0], retryAfterMs: text.returns[1] }) };
   // Calendars are slow to make, and many histories have the same ones.
   const written = JSON.stringify(text.renews);
@@ -143,10 +145,10 @@ function writeDecision(decision: Decision, { limits }: Policy): string {
 function readDecision(text: string, policy: Policy, costs: Costs, at: number): unknown {
   const [, why, block, flight, binding, numbers] = /^([a-z_]+)(!?)(~?)(\d+) (.*)$/.exec(text) as unknown as string[];
   const limits = (numbers as string).split(", ").map((each, i): Reading => {
-    const { name, capacity, returns } = policy.limits[i] as Policy["limits"][0];
+    const { name, capacity, kind } = policy.limits[i] as Policy["limits"][0];
     const [remaining, retryAfterMs, nextTokenMs, resetMs] = each.split(" ").map(Number) as [number, number, number, number];
     const cost = typeof costs === "number" ? costs : (costs[i] as number);
-    return { limit: name, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs, ...(returns && { inFlight: true }) };
+    return { limit: name, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs, ...(kind.isInFlight && { inFlight: true }) };
   });
   return {
     ...limits[Number(binding)],

@@ -23,6 +23,9 @@ const month: LimitText = { name: "month", capacity: 1_000, renews: { every: "mon
 const work: LimitText = { name: "work", capacity: 18, returns: [16_000, 250] };
 const few: LimitText = { name: "work", capacity: 2, returns: [15_000, SECOND] };
 
+const window: LimitText = { name: "minute", capacity: 100, afterMs: MINUTE };
+const shorter: LimitText = { name: "minute", capacity: 60, afterMs: 20_000 };
+
 const NOON = Date.parse("2024-06-14T12:00:00Z");
 
 function named(
@@ -177,4 +180,13 @@ export const namedHistories: readonly NamedHistory[] = [
   named("a key of 130 characters", [[burst]], each([0], 0, 3), each([1], 0, 3), NOON, "k".repeat(130)),
   named("a key with braces, a NUL and half of a pair", [[burst]], each([0], 0, 3), each([1], 0, 3), NOON, "{a}\0\ud800"),
   named("a key with spaces and other letters", [[burst, day]], each([0], 0, [3, 1]), each([1], 0, [3, 1]), NOON, "ann smith ~ \u{1f600}"),
+  named("a window whose amounts are joined, and give-backs to them", [[window]],
+    each(Array.from({ length: 24 }, (_, i) => i * 900 + ((7 * i) % 11) * 90), 0, 3), [
+      ["peek", 22_000, 0, 29], ["consume", 22_000, 0, 29], ["adjust", 22_001, 0, -2, { at: 2_000 }], ["adjust", 22_002, 0, -9, { at: 21_150 }],
+      ["adjust", 22_003, 0, -4], ["adjust", 22_004, 0, 40], ...each([59_999, 60_000, 61_000, 65_000, 82_003, 82_004], 0, 12), ["peek", 90_000, 0, 100],
+    ]),
+  named("a window beside a rate, and a shorter one under its name", [[burst, window], [burst, shorter]], each([0, 500, 30_000], 0, [1, 20]), [
+    ["peek", 30_001, 1, [1, 20]], ["consume", 30_001, 1, [1, 20]], ["consume", 30_002, 0, [1, 30]], ["block", 30_003, 0, SECOND], ["peek", 30_004, 0, 1],
+    ["consume", 50_000, 0, [1, 60]], ["consume", 50_002, 1, [1, 60]],
+  ]),
 ];

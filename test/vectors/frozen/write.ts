@@ -1,5 +1,6 @@
 // Writes stored.json, histories.json and history-digests.json from the source around it. Run it in a worktree of the
-// commit whose stored forms and answers are to be frozen. What is frozen is never written again: add to it.
+// commit whose stored forms and answers are to be frozen. What is frozen is never written again: `-- --add` keeps it, and
+// adds those of the named histories that stored.json does not have.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { Redis } from "ioredis";
@@ -8,7 +9,7 @@ import { PostgresStore } from "sluice/postgres";
 import type { Records } from "sluice/store";
 import { postgresUrl, redisUrl } from "../../helpers/services.js";
 import { casBench, objectBench, postgresBench, redisBench, sqlBench, take, type Bench } from "./benches.js";
-import { digestOf, DIGESTS, HISTORIES, runInCore, type StoredVector } from "./history.js";
+import { digestOf, DIGESTS, HISTORIES, runInCore, stored as frozen, type StoredVector } from "./history.js";
 import { namedHistories, type NamedHistory } from "./named-histories.js";
 import { historyOf } from "./random-history.js";
 
@@ -56,8 +57,14 @@ function save(name: string, vectors: readonly unknown[]): void {
   writeFileSync(new URL(`${name}.json`, import.meta.url), `[\n${vectors.map((vector) => JSON.stringify(vector)).join(",\n")}\n]\n`);
 }
 
-const stored: StoredVector[] = [];
-for (const history of namedHistories) stored.push(await write(history));
+const isAdded = process.argv.includes("--add");
+const stored: StoredVector[] = isAdded ? [...frozen] : [];
+for (const history of namedHistories) if (!stored.some(({ why }) => why === history.why)) stored.push(await write(history));
+if (isAdded) {
+  save("stored", stored);
+  await end();
+  process.exit();
+}
 // Stores may forget what has come back, and under a clock that steps back this shows. Such histories are left out.
 for (let seed = 100_001; stored.length < namedHistories.length + RANDOM; seed++) {
   const history = historyOf(seed);
@@ -84,6 +91,10 @@ for (let seed = 1; seed <= DIGESTS; seed++) {
   digests.push([seed, digestOf(answers), digestOf(after)]);
 }
 save("history-digests", digests);
-await client.quit();
-await pool.query(`DROP TABLE ${table}; DROP FUNCTION ${table}_decide, ${table}_grant`);
-await pool.end();
+await end();
+
+async function end(): Promise<void> {
+  await client.quit();
+  await pool.query(`DROP TABLE ${table}; DROP FUNCTION ${table}_decide, ${table}_grant`);
+  await pool.end();
+}
