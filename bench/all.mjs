@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { loadavg } from "node:os";
 
-const SECTIONS = ["gate", "decision", "http", "redis", "redis-cluster", "lease", "postgres", "waiting", "simulate", "size"];
+const SECTIONS = ["gate", "decision", "http", "redis", "redis-cluster", "window", "lease", "postgres", "waiting", "simulate", "size"];
 const QUIET = 0.3;
 const PATIENCE_MS = 300_000;
 

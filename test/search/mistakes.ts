@@ -124,8 +124,8 @@ export const MISTAKES: readonly Planted[] = [
     in: "CallMarks.markOf", find: "requests.find(({ once }) => once)?.parts[0]?.name", replace: "undefined",
   },
   {
-    what: "a credit to a window gives back everything", law: "L1: a credit", worlds: ["a window, credits and steps back"], states: 20_000,
-    in: "giveBackNewest", find: "given > units && list.length > 0", replace: "list.length > 0",
+    what: "a credit to a window gives back whole amounts", law: "L1: a credit", worlds: ["a window, credits and steps back"], states: 20_000,
+    in: "giveBackNewest", find: "list.length - 3, units - given", replace: "list.length - 3, -Infinity",
   },
   {
     what: "an impossible date of a window stays", law: "L", worlds: ["a window, credits and steps back"], states: 20_000,
