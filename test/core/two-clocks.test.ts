@@ -1,5 +1,5 @@
 // L6 · A clock that stands still while the machine is suspended, beside a wall clock that goes on. Time is told.
-import { combine, createLimiter, daily, definePolicy, MemoryStore, perHour, perMinute, perSecond, run, TokenBucket, whenDone, type Clock, type Decision } from "sluice";
+import { afterMs, combine, createLimiter, daily, definePolicy, MemoryStore, perHour, perMinute, perSecond, run, TokenBucket, whenDone, type Clock, type Decision } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { lostTimeOf, monotonicClock, readClock } from "../../src/core/clock.js";
@@ -105,6 +105,19 @@ describe.each(kinds)("%s", (_, make, durations = 0) => {
 });
 
 describe("the rule", () => {
+  test("L6, L22 · a window, too: its tokens are older by what was lost, and works in flight are not", () => {
+    const clock = new ManualClock(1e9);
+    const limits = [{ name: "window", capacity: 3, returns: afterMs(60_000) }, { name: "parallel", capacity: 9, returns: whenDone() }] as const;
+    const limiter = createLimiter({ policy: { name: "api", limits }, store: new MemoryStore({ clock }) });
+    const ask = (): Decision => limiter.consume("ann");
+    expect([1, 2, 3, 4].map(() => ask().allowed)).toEqual([true, true, true, false]);
+    clock.suspend(59_999);
+    expect(ask()).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    clock.advance(1);
+    expect([1, 2, 3, 4].map(() => ask().allowed)).toEqual([true, true, true, false]);
+    expect(limiter.peek("ann", 0).limits?.map(({ remaining }) => remaining)).toEqual([0, 3]);
+  });
+
   test.each([
     [1_000, [0]],
     [1_001, [1_001]],

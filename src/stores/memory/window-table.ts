@@ -1,4 +1,5 @@
 import type { Bucket } from "../../core/bucket.js";
+import type { LostTime } from "../../core/clock.js";
 import type { Fingerprint } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
 import { MemoryTable } from "./table.js";
@@ -15,8 +16,14 @@ export class WindowTable {
   /** Of the record that is written: where it was, then where it is. */
   readonly #entry: Bucket = { spent: 0, at: 0, unitsPerMs: 1, unitsPerToken: 1 };
 
-  constructor(maxKeys: number) {
-    this.#index = new MemoryTable(maxKeys, (place) => this.#rows.free(place));
+  readonly #lost: Pick<LostTime, "lostMs">;
+  /** What the clock had lost when the amounts were last made older. */
+  #agedMs: number;
+
+  constructor(maxKeys: number, lost: Pick<LostTime, "lostMs"> = { lostMs: 0 }) {
+    this.#index = new MemoryTable(maxKeys, lost, (place) => this.#rows.free(place));
+    this.#lost = lost;
+    this.#agedMs = lost.lostMs;
   }
 
   get size(): number {
@@ -29,6 +36,10 @@ export class WindowTable {
 
   /** Reads a record into `out`. An absent one reads as full. */
   get(key: Fingerprint, stored: StoredLimit, out: Bucket): void {
+    const { lostMs } = this.#lost;
+    // As the index does with its buckets.
+    if (this.#agedMs !== lostMs) this.#rows.age(lostMs - this.#agedMs);
+    this.#agedMs = lostMs;
     this.#index.get(key, stored, out);
     out.spent = this.#rows.read(out.spent, (out.dates ??= []));
   }
@@ -105,6 +116,15 @@ class Rows {
       spans[to] = last - (list[from++] as number);
     }
     return row * MOST_IN_PLACE + count;
+  }
+
+  /** Makes each amount older. */
+  age(ms: number): void {
+    for (const { chunks } of this.#pools) {
+      for (const { numbers } of chunks.filter((chunk) => chunk !== undefined)) {
+        for (let i = 0; i < numbers.length; i += 2) numbers[i] = (numbers[i] as number) - ms;
+      }
+    }
   }
 
   free(place: number): void {
