@@ -94,7 +94,8 @@ export interface StoreMethods<Sync extends boolean> {
    * are given back, up to full. Settlements, refunds, debits and credits are this. A settlement also states `from`, the
    * instant of its decision by the store's clock: tokens of a quota are given back to the period of that instant only,
    * and tokens in flight to its date. If those were renewed, `from` has the instant of the renewal too. A give-back to
-   * a rate states `since`, and the store takes off what has refilled from then on. `adjustRecords` does all of this.
+   * a rate states `since`, and the store takes off what has refilled from then on. What is above 0 is taken in full and
+   * now, whatever `from` says. `adjustRecords` does all of this.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */

@@ -58,6 +58,6 @@ export const OF_THE_PLATFORM = [
 
 /** By these members a store recognizes the clients of other packages, and the mistakes with them. It does so when it is made. */
 export const OF_CLIENTS = [
-  "$pool", "chain", "connectionParameters", "createQueryRunner", "ended", "evalSha", "getQueryInterface", "internal_send_command", "isPipeline", "scriptLoad",
-  "totalCount",
+  "$client", "$pool", "chain", "client", "connectionParameters", "createQueryRunner", "ended", "evalSha", "getQueryInterface", "internal_send_command",
+  "isPipeline", "options", "scriptLoad", "totalCount",
 ];

@@ -141,7 +141,7 @@ export class PostgresStore implements AsyncStore {
   }
 
   async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
-    return (await this.#change("a", policy, key, changes, { from })).fits;
+    return (await this.#change("a", policy, key, changes, { from, moved: undefined, to: undefined })).fits;
   }
 
   async renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<boolean> {

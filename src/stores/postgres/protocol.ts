@@ -60,7 +60,7 @@ export function rowName(policy: Policy, key: string): string {
 /** Makes one bucket of a statement. */
 export function makePart(policy: Policy, key: string, tokens: Costs, dates?: PartDates): StorePart {
   if (policy.maxCost === undefined) throw notDefined(policy);
-  return { policy, name: rowName(policy, key), tokens, ...dates };
+  return { policy, name: rowName(policy, key), tokens, from: dates?.from, moved: dates?.moved, to: dates?.to };
 }
 
 /**

@@ -148,7 +148,7 @@ export class RedisStore implements AsyncStore {
     if (storeChecks) storeChecks.hintEviction(this.#calls.client, policy.name);
     // A mark needs the server's time, which any answer tells.
     if (this.clock === "server" && marks?.areReady === false) await this.peek(policy, key, 0);
-    return this.#change("a", this.#part(policy, key, changes, { from }), marks !== null);
+    return this.#change("a", this.#part(policy, key, changes, { from, moved: undefined, to: undefined }), marks !== null);
   }
 
   renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<boolean> {

@@ -12,8 +12,8 @@ export interface StorePart extends DatedPart {
   readonly name: string;
 }
 
-/** When the tokens of a part were taken, and to which date tokens in flight move. */
-export type PartDates = Pick<StorePart, "from" | "moved" | "to">;
+/** When the tokens of a part were taken, and to which date tokens in flight move. All of them are own members. */
+export type PartDates = Required<Pick<StorePart, "from" | "moved" | "to">>;
 
 /** What decides dates for the parts. Undefined if they are rates. */
 export function datedOf(parts: readonly StorePart[]): DatedWork | undefined {

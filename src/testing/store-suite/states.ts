@@ -125,7 +125,7 @@ function differentReadings(got: readonly unknown[], wanted: readonly Reading[]):
 /** The call as messages show it, such as `consume 3`, or `consume 1, 200` when the limits have different costs. */
 export function describeCall({ method, tokens, at }: StoreCall): string {
   if (method === "reset") return "reset";
-  const since = at === undefined ? "" : ` of a decision at ${typeof at === "object" ? `${at.at}, renewed at ${at.heldAt}` : at}`;
+  const since = at === undefined ? "" : ` from ${JSON.stringify(at)}`;
   if (typeof tokens === "number") return `${method} ${tokens}${method === "block" ? " ms" : ""}${since}`;
   const more = tokens.length - SHOWN_LIMITS;
   return `${method} ${tokens.slice(0, SHOWN_LIMITS).join(", ")}${more > 0 ? `, … (${more} more)` : ""}${since}`;

@@ -12,6 +12,7 @@ import { historyCases } from "./cases/histories.js";
 import { keyCases } from "./cases/keys.js";
 import { lawCases } from "./cases/laws.js";
 import { methodCases } from "./cases/methods.js";
+import { originCases } from "./cases/origins.js";
 import { portCases } from "./cases/port.js";
 import { togetherCases } from "./cases/together.js";
 import type { StoreSuiteOptions } from "./setup.js";
@@ -19,7 +20,7 @@ import { Trial, type StoreCase } from "./trial.js";
 
 const CASES: readonly StoreCase[] = [
   ...portCases, ...clockCases, ...lawCases, ...decisionCases, ...historyCases, ...methodCases, ...blockCases, ...togetherCases,
-  ...quotaCases, ...inFlightCases, ...windowCases, ...settlementCases, ...keyCases,
+  ...originCases, ...quotaCases, ...inFlightCases, ...windowCases, ...settlementCases, ...keyCases,
 ];
 
 /**

@@ -13,6 +13,7 @@ import { wrongOptionalMethods } from "./wrong-stores-optional-methods.js";
 import { wrongBesideDates } from "./wrong-stores-beside-dates.js";
 import { wrongHeld } from "./wrong-stores-held.js";
 import { wrongInFlight } from "./wrong-stores-in-flight.js";
+import { wrongOrigins } from "./wrong-stores-origins.js";
 import { wrongPeriods } from "./wrong-stores-periods.js";
 import { wrongQuotas } from "./wrong-stores-quotas.js";
 import { wrongRenewals } from "./wrong-stores-renewals.js";
@@ -40,6 +41,7 @@ describe("a wrong store fails the case that names its mistake", () => {
   const wrong: readonly WrongStore[] = [
     ...wrongCounts, ...wrongKeys, ...wrongPorts, ...wrongCosts, ...wrongAdjustments, ...wrongBlocks, ...wrongEnds, ...wrongMarks, ...wrongAnswers,
     ...wrongOptionalMethods, ...wrongAtEdges, ...wrongTogether, ...wrongQuotas, ...wrongPeriods, ...wrongBesideDates, ...wrongInFlight, ...wrongHeld, ...wrongRenewals, ...wrongWindows,
+    ...wrongOrigins,
   ];
   test.each(wrong.map((one) => [one[0], one] as const))("a store that %s", async (_mistake, [, Store, failing, lacks = {}, message = /./]) => {
     await expect(runCase(failing, { factory: factoryOf(RightStore), lacks })).resolves.toBeUndefined();
