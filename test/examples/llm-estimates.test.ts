@@ -12,7 +12,7 @@ test("the page has the rows that the script prints", () => {
   expect(table?.trimEnd().split("\n")).toEqual(rows);
 });
 
-test("whoever reserves the most is never in debt, and a minute holds no more than the capacity, the rate and what was reserved", () => {
+test("the most is never in debt, and a minute holds no more than the capacity, the rate and what was reserved", () => {
   const cells = rows.map((row) => row.slice(2, -2).split(" | "));
   const numberOf = (cell: string | undefined): number => Number(cell?.replaceAll(",", ""));
   for (const [name, used, reserved, inMinute, , debt] of cells.filter(([name]) => name?.startsWith("the most"))) {
