@@ -18,7 +18,7 @@ function recordOf(...amounts: readonly (readonly [number, number, number])[]): B
 const many = Array.from({ length: MOST_AMOUNTS }, (_, i) => [9_999 + 500 * i - (i > 1 ? 100 : 0), 1, 9_999 + 500 * i - (i > 1 ? 100 : 0)] as const);
 
 describe("L22 · the record of a window", () => {
-  type Row = readonly [what: string, before: Parameters<typeof recordOf>[0][], now: number, units: number, from: number | undefined, after: readonly number[]];
+  type Row = readonly [what: string, before: readonly (readonly [number, number, number])[], now: number, units: number, from: number | undefined, after: readonly number[]];
   const rows: readonly Row[] = [
     ["takes tokens at the end", [[9_999, 2, 9_999]], 1, 3, undefined, [9_999, 2, 9_999, 10_000, 3, 10_000]],
     ["adds tokens of one instant", [[9_999, 2, 9_999]], 0, 3, undefined, [9_999, 5, 9_999]],
