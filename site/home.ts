@@ -50,7 +50,7 @@ Request 101 gets:
 ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)/.test(line)).join("\n")}
 \`\`\`
 
-100 at once, then 100 a minute: up to 200 in the first minute. For [at most 100 in any minute](/guides/choosing-numbers.md#at-most-n-in-a-window) write \`capacity: 40, refill: perMinute(60)\`.
+100 at once, then 100 a minute: up to 200 in the first minute. For [never more than 100 in any minute](/guides/rate-window-quota.md) write \`capacity: 100, returns: afterMs(60_000)\`.
 
 <p class="front-install"><code>npm install ${packageFor(version)}</code></p>
 

@@ -2,7 +2,7 @@
 
 // Each sample takes the compiler half a second, so the pages that readers come back to rarely go without.
 const PAGES_WITH_HOVERS =
-  /^(?:README|docs\/(?:README|concepts|client|options|adapters\/.*|stores\/.*|guides\/(?:in-flight|llm-budgets|rate-or-quota|settling|several-limiters|waiting|recipes|outages|choosing-a-key|testing-your-app)))\.md$/;
+  /^(?:README|docs\/(?:README|concepts|client|options|adapters\/.*|stores\/.*|guides\/(?:in-flight|llm-budgets|rate-window-quota|settling|several-limiters|waiting|recipes|outages|choosing-a-key|testing-your-app)))\.md$/;
 
 /** Marks the TypeScript samples of the page at `path`. */
 export function withHovers(page: string, path: string): string {

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { drawBucket } from "../docs/images/draw-bucket.js";
 import { drawEdge, EDGE_SIZES } from "../docs/images/draw-edge.js";
+import { drawKinds } from "../docs/images/draw-kinds.js";
 import { drawLlm } from "../docs/images/draw-llm.js";
 import { installPages, packageFor } from "../scripts/write-install.mjs";
 import { answers, sameAnswer } from "./helpers/docs-answers.js";
@@ -219,7 +220,8 @@ test.each(Object.entries(EDGE_SIZES))("%s is what the bucket does, and its numbe
   expect(shown).toEqual([0, 1].flatMap((column) => measured.map((row) => row[column])));
 });
 
-test("the pictures are what the bucket and the settlements do", () => {
+test("the pictures are what the limits and the settlements do", () => {
+  expect(readFileSync(join(ROOT, "docs/images/kinds.svg"), "utf8")).toBe(drawKinds());
   expect(readFileSync(join(ROOT, "docs/images/bucket.svg"), "utf8")).toBe(drawBucket());
   expect(readFileSync(join(ROOT, "docs/images/llm-budget.svg"), "utf8")).toBe(drawLlm());
 });

@@ -14,7 +14,7 @@ const CALLS = [400, 2_200, 2_250, 2_300, 2_350, 2_400, 2_400, 2_400, 2_400, 2_40
 const PERIODS = [250, LIMIT.refill.everyMs] as const;
 
 /** The sizes of a picture, in pixels. */
-interface EdgeSize {
+export interface EdgeSize {
   readonly width: number;
   /** The height of each chart. */
   readonly height: number;
@@ -28,13 +28,13 @@ export const EDGE_SIZES = {
   "edge-small.svg": { width: 400, height: 158, laneRows: 5, font: 14 },
 } as const satisfies Readonly<Record<string, EdgeSize>>;
 
-interface Played {
+export interface Played {
   readonly scene: ChartScene;
   /** The most that were served in each of the periods. */
   readonly most: readonly number[];
 }
 
-const framed = ({ width, height, laneRows }: EdgeSize, unit: string, levels: ChartLevel[], marks: ChartMark[], edges: readonly number[]): Played => ({
+export const framed = ({ width, height, laneRows }: EdgeSize, unit: string, levels: ChartLevel[], marks: ChartMark[], edges: readonly number[]): Played => ({
   scene: { width, height, from: 0, to: END_MS, now: END_MS, axis: "elapsed", unit, capacity: LIMIT.capacity, lanes: ["requests"], laneRows, levels, marks, edges },
   most: PERIODS.map((period) => mostServedIn(marks, period)),
 });
@@ -76,14 +76,27 @@ function playWindow(size: EdgeSize): Played {
 /** The picture, as SVG text. */
 export function drawEdge(size: EdgeSize): string {
   const [bucket, window] = [playBucket(size), playWindow(size)];
+  return drawPair(size, {
+    title: "Limit 5 in 2 s, fifteen requests, two ways to count",
+    about: `One request comes at 0.4 s, nine within 0.2 s around 2.4 s, and then one every 0.4 s. sluice serves at most ${bucket.most[0]} in 0.25 s and ${bucket.most[1]} in 2 s, evenly. A fixed window of 2 s, which ends at 2.4 s, serves ${window.most[0]} in 0.25 s, then none until it ends, and ${window.most[1]} in 2 s.`,
+    parts: [[size.width < 500 ? "sluice: 5 in 2 s" : "sluice: 5 tokens, 5 come back in 2 s", bucket], ["a fixed window: 5 in 2 s", window]],
+  });
+}
+
+/** Two charts, one above the other, with how many requests each served. */
+export function drawPair(size: EdgeSize, { title, about, parts }: { title: string; about: string; parts: readonly (readonly [string, Played])[] }): string {
   const { width, height, font } = size;
   const half = height + font * 3.25; // a title and a chart
-  const part = (top: number, title: string, { scene, most: [atOnce, inAll] }: Played): string => `<text class="title" x="${font}" y="${top + font * 1.6}">${title}</text>
+  const part = ([name, { scene, most: [atOnce, inAll] }]: readonly [string, Played], i: number): string => {
+    const top = i * half + 3;
+    return `<text class="title" x="${font}" y="${top + font * 1.6}">${name}</text>
 <text class="count" x="${width - font}" y="${top + font * 1.65}" text-anchor="end"><tspan class="number">${atOnce}</tspan> ${width < 500 ? "" : "served "}in 0.25 s, <tspan class="number">${inAll}</tspan> in 2 s</text>
 <svg class="chart" x="0" y="${top + font * 2.5}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">${drawChart(scene)}</svg>`;
+  };
+  const legend = `<text class="legend" x="${width - 12}" y="${font * 2.5 + 16}" text-anchor="end"><tspan class="chart-served">●</tspan> served <tspan class="chart-refused" dx="6">×</tspan> refused</text>`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${half * 2 + 6}" role="img" aria-labelledby="title about">
-<title id="title">Limit 5 in 2 s, fifteen requests, two ways to count</title>
-<desc id="about">One request comes at 0.4 s, nine within 0.2 s around 2.4 s, and then one every 0.4 s. sluice serves at most ${bucket.most[0]} in 0.25 s and ${bucket.most[1]} in 2 s, evenly. A fixed window of 2 s, which ends at 2.4 s, serves ${window.most[0]} in 0.25 s, then none until it ends, and ${window.most[1]} in 2 s.</desc>
+<title id="title">${title}</title>
+<desc id="about">${about}</desc>
 <style>
 :root { color-scheme: light dark }
 ${CHART_STYLE.trim()}
@@ -95,9 +108,9 @@ ${CHART_STYLE.trim()}
 .number { font-weight: 700; font-size: ${font + 6}px }
 </style>
 <rect class="page" width="${width}" height="${half * 2 + 6}" rx="8"/>
-${part(3, width < 500 ? "sluice: 5 in 2 s" : "sluice: 5 tokens, 5 come back in 2 s", bucket)}
-<text class="legend" x="${width - 12}" y="${font * 2.5 + 16}" text-anchor="end"><tspan class="chart-served">●</tspan> served <tspan class="chart-refused" dx="6">×</tspan> refused</text>
-${part(half + 3, "a fixed window: 5 in 2 s", window)}
+${part(parts[0] as readonly [string, Played], 0)}
+${legend}
+${part(parts[1] as readonly [string, Played], 1)}
 </svg>
 `;
 }

@@ -183,7 +183,7 @@ const MISTAKES: readonly Mistake[] = [
   { what: "a quota on a clock without dates", cure: /Pass `clock: Date\.now` to the store/, ways: {
     monotonicClock: ({ createLimiter, monthly, MemoryStore, monotonicClock }) => createLimiter({ policy: { capacity: 100, renews: monthly() }, store: new MemoryStore({ clock: monotonicClock }) }),
   } },
-  { what: "a quota on a clock of one's own without dates", cure: null, elsewhere: "docs/guides/rate-or-quota.md", ways: {
+  { what: "a quota on a clock of one's own without dates", cure: null, elsewhere: "docs/guides/rate-window-quota.md", ways: {
     "performance.now": ({ createLimiter, daily, MemoryStore }) => createLimiter({ policy: { capacity: 2, renews: daily() }, store: new MemoryStore({ clock: () => performance.now() }) }).consume("a"),
   } },
   { what: "work in flight that is never settled", cure: /Write run\(limiter, key, work\).*or settle\(key, decision, 0\) in a `finally`/, ways: {

@@ -27,14 +27,14 @@ export interface Replacement {
 const NONE_TEXT = "there is no such option";
 export const POLICY_TEXT =
   "`policy: { name: \"limit-1\", refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 " +
-  "every 15 minutes; `capacity: 40, refill: { tokens: 60, everyMs: 900_000 }` is at most 100 in any 15 minutes";
+  "every 15 minutes; `capacity: 100, returns: afterMs(900_000)` is never more than 100 in any 15 minutes";
 const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
 
 // Stands for a text with the numbers of the caller.
 export const JOBS_TEXT = "a limiter of jobs";
 const UPSTASH_TEXT =
-  '`policy: { name: "limit-1", refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")`, and ' +
-  '`{ capacity: 20, refill: { tokens: 5, everyMs: 10_000 } }` is `tokenBucket(5, "10 s", 20)`';
+  '`policy: { name: "limit-1", refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")` for your callers, ' +
+  '`capacity: 10, returns: afterMs(10_000)` is never more than 10 in any 10 s, and `{ capacity: 20, refill: { tokens: 5, everyMs: 10_000 } }` is `tokenBucket(5, "10 s", 20)`';
 
 /** The options of job queues, and of @upstash/ratelimit. */
 const JOB_OPTIONS: readonly Replacement[] = [

@@ -80,16 +80,11 @@ function policyText(given: OldOptions, origin: string): string {
   return `\`policy: (request) => …\`, which returns a policy made once by \`definePolicy(${policy})\``;
 }
 
-/**
- * How to serve at most `count` in any window, for a caller who counted in one. A bucket serves its capacity beside
- * that.
- */
+/** How to serve never more than `count` in any window, for a caller who counted in one. A rate serves more. */
 function strictText(count: number, everyMs: string): string {
-  const capacity = Math.max(1, Math.floor(count * 0.4));
-  const [most, burst, rest] = [count, capacity, count - capacity].map((each) => written(each, "n"));
-  if (rest === undefined) return "";
+  const most = written(count, "n") as string;
   const window = perOf(everyMs)?.[1].slice("per".length).toLowerCase() ?? `${everyMs} ms`;
-  return `, or, for at most ${most} in any ${window}, \`capacity: ${burst}, refill: ${refillText(rest, everyMs)}\``;
+  return `, or, for never more than ${most} in any ${window}, \`capacity: ${most}, returns: afterMs(${everyMs})\``;
 }
 
 const joined = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " and $1");
