@@ -1,7 +1,8 @@
-// The playground's traffic on the real gate and on a fixed window, by a clock of its own.
+// The playground's traffic on the real gate, on a sliding window and on a fixed window, by a clock of its own.
 import { rateLimit } from "../../src/adapters/web.js";
 import { FixedWindow, refillFrom, type ChartLevel, type ChartMark } from "../../src/command/chart/index.js";
 import { createLimiter } from "../../src/limiter/create-limiter.js";
+import { afterMs } from "../../src/limits/window.js";
 import { MemoryStore } from "../../src/stores/memory/memory.js";
 
 /** What the sliders say. */
@@ -43,6 +44,8 @@ export interface Played {
   readonly spanMs: number;
   readonly levels: readonly ChartLevel[];
   readonly marks: readonly ChartMark[];
+  /** A sliding window of sluice with the numbers of the bucket. */
+  readonly sliding: { readonly levels: readonly ChartLevel[]; readonly marks: readonly ChartMark[] };
   readonly window: { readonly levels: readonly ChartLevel[]; readonly marks: readonly ChartMark[]; readonly edges: readonly number[]; readonly windowMs: number };
   /** Each request's answer: its status and header fields, as text. */
   readonly answers: readonly string[];
@@ -96,7 +99,7 @@ export function callsOf(settings: Settings): number[] {
   return calls.sort((a, b) => a - b);
 }
 
-/** Sends all calls through a gate of sluice, and counts them in a fixed window. */
+/** Sends all calls through a gate of sluice, and counts them in a sliding window and in a fixed one. */
 export async function play(settings: Settings): Promise<Played> {
   const { capacity, refill } = settings;
   const spanMs = spanOf(settings);
@@ -109,7 +112,19 @@ export async function play(settings: Settings): Promise<Played> {
   const window = new FixedWindow(capacity, windowMsOf(settings));
   const beside: { levels: ChartLevel[]; marks: ChartMark[] } = { levels: [{ at: 0, tokens: capacity }], marks: [] };
 
-  const limiter = createLimiter({ policy: { name: "playground", capacity, refill: { tokens: refill, everyMs: 10_000 } }, store: new MemoryStore({ clock: () => now }) });
+  const store = new MemoryStore({ clock: () => now });
+  const limiter = createLimiter({ policy: { name: "playground", capacity, refill: { tokens: refill, everyMs: 10_000 } }, store });
+  const windowLimiter = createLimiter({ policy: { name: "window", capacity, returns: afterMs(Math.ceil(windowMsOf(settings))) }, store });
+  const sliding: { levels: ChartLevel[]; marks: ChartMark[] } = { levels: [], marks: [] };
+  const addLevel = (): number => sliding.levels.push({ at: now, tokens: windowLimiter.peek("ann", 0).remaining });
+  // Stops at each instant at which a token of the sliding window comes back.
+  const goTo = (at: number): void => {
+    for (let left = windowLimiter.peek("ann", 0); left.remaining < capacity && now + left.nextTokenMs < at; left = windowLimiter.peek("ann", 0)) {
+      now += left.nextTokenMs;
+      addLevel();
+    }
+    now = at;
+  };
   const handler = rateLimit({
     limiter,
     key: () => ["user", "42"],
@@ -122,16 +137,27 @@ export async function play(settings: Settings): Promise<Played> {
     },
   })(() => new Response("served"));
 
-  for (now of callsOf(settings)) {
+  for (const at of callsOf(settings)) {
+    goTo(at);
     const response = await handler(new Request("https://sluice.example/inbox"));
     const fields = [...response.headers].filter(([name]) => /ratelimit|retry-after|cache/.test(name)).map(([name, value]) => `${name}: ${value}`);
     answers.push([`HTTP/1.1 ${response.status} ${response.status === 429 ? "Too Many Requests" : "OK"}`, ...fields].join("\n"));
     countIn(window, beside, now);
+    addLevel();
+    sliding.marks.push({ at: now, lane: 0, outcome: windowLimiter.consume("ann").allowed ? "served" : "refused" });
+    addLevel();
   }
+  goTo(spanMs);
   levels.push(...refillFrom(last, refill / 10_000, capacity, spanMs));
   closeWindow(window, beside.levels, spanMs);
   beside.levels.push({ at: spanMs, tokens: beside.levels.at(-1)?.tokens ?? 0 });
-  return { spanMs, levels, marks, answers, waitsMs, window: { ...beside, edges: window.edges, windowMs: window.windowMs } };
+  return { spanMs, levels, marks, answers, waitsMs, sliding: { ...sliding, levels: inSteps(sliding.levels, capacity, spanMs) }, window: { ...beside, edges: window.edges, windowMs: window.windowMs } };
+}
+
+/** The levels of a window with the steps at which tokens came back, each `level` until the next one. */
+function inSteps(levels: readonly ChartLevel[], capacity: number, spanMs: number): ChartLevel[] {
+  const all = [{ at: 0, tokens: capacity }, ...levels, { at: spanMs, tokens: levels.at(-1)?.tokens ?? capacity }];
+  return all.flatMap((level, i) => (i === 0 ? [level] : [{ at: level.at, tokens: all[i - 1]?.tokens ?? 0 }, level]));
 }
 
 function countIn(window: FixedWindow, { levels, marks }: { levels: ChartLevel[]; marks: ChartMark[] }, now: number): void {

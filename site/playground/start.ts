@@ -79,16 +79,22 @@ export function start(): () => void {
     const scene = sceneOf("play-chart", played, "tokens");
     byId("play-chart").innerHTML = drawChart({ ...scene, chosen, wait: waitOf(played) });
     tell("play-text", summarize(scene));
+    const sliding = sceneOf("play-sliding", played.sliding, "tokens");
+    byId("play-sliding").innerHTML = drawChart(sliding);
+    tell("play-sliding-text", summarize(sliding));
     const window = sceneOf("play-window", played.window, "requests");
     byId("play-window").innerHTML = drawChart({ ...window, edges: played.window.edges });
     tell("play-window-text", summarize(window));
-    for (const [id, { marks }] of [["play-count", scene], ["play-window-count", window]] as const) {
+    const { windowMs } = played.window;
+    // A token of a sliding window that comes back at the end of a period is of the next one.
+    for (const [id, { marks }, periodMs] of [["play-count", scene, windowMs], ["play-sliding-count", sliding, windowMs - 1], ["play-window-count", window, windowMs]] as const) {
       byId(id).innerHTML = drawCounts(countMarks(marks));
       tell(`${id}-most`, String(mostServedIn(marks, AT_ONCE_MS)));
-      tell(`${id}-most-window`, String(mostServedIn(marks, played.window.windowMs)));
+      tell(`${id}-most-window`, String(mostServedIn(marks, periodMs)));
     }
-    const period = `${round(played.window.windowMs / 1_000)} s`;
+    const period = `${round(windowMs / 1_000)} s`;
     for (const element of document.querySelectorAll(".play-period")) element.textContent = period;
+    tell("play-sliding-name", `Sliding window, ${period}`);
     tell("play-window-name", `Fixed window, ${period}`);
     showAnswer(played, scene);
   }

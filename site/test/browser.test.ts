@@ -150,8 +150,8 @@ describeWith("chromium", "the site in a browser", () => {
     const page = await open({ viewport: { width: 1_280, height: 800 } });
     await visit(page, "playground.html");
     await page.waitForSelector("#playground[data-ready]");
-    const counts = await Promise.all(["#play-count-most", "#play-window-count-most", "#play-count-most-window", "#play-window-count-most-window"].map((id) => page.textContent(id)));
-    expect(counts, "at once, and in 2 s").toEqual(["5", "9", "10", "10"]);
+    const counts = await Promise.all(["most", "most-window"].flatMap((most) => ["play", "play-sliding", "play-window"].map((chart) => `#${chart}-count-${most}`)).map((id) => page.textContent(id)));
+    expect(counts, "at once, and in 2 s").toEqual(["5", "5", "9", "10", "5", "10"]);
     expect(await page.textContent("#play-limit")).toBe("5 at once, then 2.5 a second. In any 2 s at most 10, as with a fixed window of 2 s.");
     expect(await page.textContent("#play-answer")).toMatch(/^HTTP\/1\.1 429/);
     for (const part of ["#play-answer", "#play-link", "#play-window"]) {

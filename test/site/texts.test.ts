@@ -76,8 +76,10 @@ describe("the playground", () => {
   });
 
   test.each([[5, 25], [1, 7], [20, 100], [50, 3]])("capacity %i, refill %i: in no period does either serve more than twice the limit, and at once the bucket serves no more than it", async (capacity, refill) => {
-    const { marks, window } = await play({ ...AT_EDGE, capacity, refill, burst: 30 });
+    const { marks, sliding, window } = await play({ ...AT_EDGE, capacity, refill, burst: 30 });
     expect(mostServedIn(marks, 0)).toBeLessThanOrEqual(capacity);
+    expect(mostServedIn(sliding.marks, Math.ceil(window.windowMs) - 1), "the sliding window").toBeLessThanOrEqual(capacity);
+    expect(sliding.levels.every(({ tokens }) => tokens !== null && tokens >= 0 && tokens <= capacity)).toBe(true);
     for (const each of [marks, window.marks]) expect(mostServedIn(each, Math.floor(window.windowMs))).toBeLessThanOrEqual(2 * capacity);
   });
 
