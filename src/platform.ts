@@ -25,7 +25,9 @@ export function sharesWork(): boolean {
   return globalOf("EdgeRuntime") === undefined && globalOf("WebSocketPair") === undefined;
 }
 
-/** A global of the platform. Undefined if there is none, or only the one that other code added to `Object.prototype`. */
+/**
+ * A global of the platform. Undefined if there is none, or only the one that other code added to `Object.prototype`.
+ */
 export function globalOf(name: string): unknown {
   const value = (globalThis as unknown as Record<string, unknown>)[name];
   return value === (Object.prototype as Record<string, unknown>)[name] ? undefined : value;

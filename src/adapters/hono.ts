@@ -3,7 +3,6 @@
  * @module sluice/hono
  */
 import type { Context, Env, MiddlewareHandler, Next } from "hono";
-import { hasOwn } from "../core/check.js";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/user-functions.js";
@@ -88,7 +87,7 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
     // Deno's signal reports only a disconnect after its first read, so it is read here.
     const signal = readsSignal && node === null ? c.req.raw.signal : null;
     const asked = gate(c);
-    const verdict = hasOwn(asked, "outcome") ? asked : await asked;
+    const verdict = isPromise(asked) ? await asked : asked;
     if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);
     if (verdict.outcome === "skip") return next();
     const { work } = verdict;

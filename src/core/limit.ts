@@ -157,7 +157,9 @@ const ABSENT: object = {
 const REFILL_TEXT = "an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`";
 const explainRefill = (): string => " of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)";
 
-/** Adds members that the object lacks, and that copies by `structuredClone`, JSON or RPC leave out. Freezes the object. */
+/**
+ * Adds members that the object lacks, and that copies by `structuredClone`, JSON or RPC leave out. Freezes the object.
+ */
 export function withComputed<Written extends object, Computed extends object>(
   written: Written, computed: Computed,
 ): Readonly<Written & Computed> {

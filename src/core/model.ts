@@ -28,11 +28,9 @@ export interface Returns extends InFlightTimes {
 }
 
 /** When the tokens of a window come back. Made by `afterMs`. A copy, such as from JSON, lacks its arithmetic. */
-export interface ReturnsAfter {
+export interface ReturnsAfter extends Pick<Returns, "dating"> {
   /** Milliseconds after which each token comes back. */
   readonly afterMs: number;
-  /** Its arithmetic, as code. A copy lacks it. */
-  readonly dating: Dating;
 }
 
 /** The options of `whenDone`, with their defaults. */
@@ -77,9 +75,9 @@ export interface InFlight extends CheckedNumbers {
   readonly renews?: undefined;
 }
 
-/** A checked window: each token comes back a fixed time after it was taken. */
+/** A checked window. */
 export interface Window extends CheckedNumbers {
-  /** When the tokens come back, as the user wrote it. */
+  /** When each token comes back, as the user wrote it. */
   readonly returns: ReturnsAfter;
   readonly refill?: undefined;
   readonly renews?: undefined;

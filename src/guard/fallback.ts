@@ -54,7 +54,9 @@ export class Fallback {
   granted(policy: Policy, key: string, costs: Costs, decision: Decision): void {
     const local = this.#local;
     if (local === null || !decision.allowed) return;
-    if (!(readClock(this.#clock) < this.#fullAt)) return void (this.#local = null);
+    // A clock that fails is misuse that the next local decision tells.
+    const now = typeof this.#clock === "function" ? this.#clock() : this.#clock.now();
+    if (!(now < this.#fullAt)) return void (this.#local = null);
     const share = this.#shareOf(policy, 0);
     const left = readings(local.peek(share, key, 0));
     if (!share.limits.some(({ refill }, i) => refill && left[i]?.resetMs)) return;

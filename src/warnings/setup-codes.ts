@@ -110,8 +110,8 @@ export const SETUP_CODES = [
   /**
    * A deployment or a crash gives every caller a new quota.
    *
-   * **When:** `NODE_ENV` is `production`, and a [quota](rate-window-quota.md) is counted in the memory of this process, or
-   * in an unlogged table of Postgres.
+   * **When:** `NODE_ENV` is `production`, and a [quota](rate-window-quota.md) is counted in the memory of this process,
+   * or in an unlogged table of Postgres.
    *
    * **What to do:** pass a `store` that lasts, such as `RedisStore`. For Postgres, run
    * `ALTER TABLE "sluice" SET LOGGED`, or use `postgresSchema(table, { logged: true })`.

@@ -1,6 +1,6 @@
 import { decimal, headerOf } from "../../http/retry-after/retry-after.js";
 import type { RefusalHook } from "../reading/vendor.js";
-import { memberOf } from "./members.js";
+import { sentMember } from "./members.js";
 
 const STATUSES: readonly number[] = [400, 403, 429, 503];
 
@@ -47,8 +47,8 @@ function awsRefusal(response: Response, body: unknown): ReturnType<RefusalHook> 
   if (!STATUSES.includes(status)) return undefined;
   const [, xmlCode] = /<Code>([\w.]{1,64})<\/Code>/.exec(typeof body === "string" ? body : "") ?? [];
   const fields = [headers.get("x-amzn-errortype"), headers.get("x-amzn-query-error")];
-  const inner = memberOf(memberOf(body, "Error"), "Code");
-  const members = [...["__type", "code", "Code"].map((name) => memberOf(body, name)), inner];
+  const inner = sentMember(sentMember(body, "Error"), "Code");
+  const members = [...["__type", "code", "Code"].map((name) => sentMember(body, name)), inner];
   if (![...fields, ...members, xmlCode].some(isThrottling)) return undefined;
   return { waitMs: decimal(headerOf(headers, "x-amz-retry-after"), 0) };
 }

@@ -1,6 +1,6 @@
 import { decimal } from "../../http/retry-after/retry-after.js";
 import type { RefusalHook } from "../reading/vendor.js";
-import { listMember, memberOf, textMember } from "./members.js";
+import { listMember, sentMember, textMember } from "./members.js";
 
 // Errors of a daily quota may carry the delay of a quota per minute. A longer delay is that of the day.
 const MIN_DAILY_WAIT_MS = 3_600_000;
@@ -31,12 +31,12 @@ function geminiRefusal(response: Response, body: unknown): ReturnType<RefusalHoo
   const { status } = response;
   if (status !== 403 && status !== 429 && status !== 503) return undefined;
   // A stream reports its error in a list of one.
-  const error = memberOf(Array.isArray(body) ? body[0] : body, "error");
+  const error = sentMember(Array.isArray(body) ? body[0] : body, "error");
   const details = listMember(error, "details");
   const reasons = [...listMember(error, "errors"), ...details].map((each) => textMember(each, "reason"));
   const quotas = [
     ...details.flatMap((detail) => listMember(detail, "violations")).map((violation) => textMember(violation, "quotaId")),
-    ...details.map((detail) => textMember(memberOf(detail, "metadata"), "quota_limit")),
+    ...details.map((detail) => textMember(sentMember(detail, "metadata"), "quota_limit")),
   ];
   const [delay = ""] = details.filter(isRetryInfo).map((detail) => textMember(detail, "retryDelay"));
   const waitMs = delay.endsWith("s") ? decimal(delay.slice(0, -1), 3) : null;

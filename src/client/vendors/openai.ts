@@ -1,6 +1,6 @@
 import type { LimitsParser } from "../reading/rate-limit.js";
 import type { RefusalHook } from "../reading/vendor.js";
-import { memberOf, textMember } from "./members.js";
+import { sentMember, textMember } from "./members.js";
 import { parseVendorLimits } from "./vendor-limits.js";
 
 const UNPAID_CODES = ["insufficient_quota", "billing_not_active", "billing_hard_limit_reached"];
@@ -26,7 +26,7 @@ export const openai: { readonly refusal: RefusalHook; readonly limits: LimitsPar
 
 function openaiRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
   const { status, headers } = response;
-  const error = memberOf(body, "error");
+  const error = sentMember(body, "error");
   const isUnpaid = [textMember(error, "code"), textMember(error, "type")].some((code) => UNPAID_CODES.includes(code));
   const shouldRetry = headers.get("x-should-retry");
   if (status === 429 && (isUnpaid || shouldRetry === "false")) return { waitMs: Infinity };

@@ -34,7 +34,8 @@ const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
 export const JOBS_TEXT = "a limiter of jobs";
 const UPSTASH_TEXT =
   '`policy: { name: "limit-1", refill: { tokens: 10, everyMs: 10_000 } }` is `slidingWindow(10, "10 s")` for your callers, ' +
-  '`capacity: 10, returns: afterMs(10_000)` is never more than 10 in any 10 s, and `{ capacity: 20, refill: { tokens: 5, everyMs: 10_000 } }` is `tokenBucket(5, "10 s", 20)`';
+  "`capacity: 10, returns: afterMs(10_000)` is never more than 10 in any 10 s, and " +
+  '`{ capacity: 20, refill: { tokens: 5, everyMs: 10_000 } }` is `tokenBucket(5, "10 s", 20)`';
 
 /** The options of job queues, and of @upstash/ratelimit. */
 const JOB_OPTIONS: readonly Replacement[] = [

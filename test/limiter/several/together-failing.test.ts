@@ -109,7 +109,7 @@ describe.each(VERBS)("%s of several limiters", (verb, called, _left, prepare) =>
     const outcome = (async () => run())();
     await expect(outcome).rejects.toThrow(error);
     // A credit first asks a server for its time.
-    expect(stores.map(({ calls }) => calls)).toEqual(stores.map(({ store }) => [verb === "credit" && !store.sync ? "peek" : called]));
+    expect(stores.map(({ calls }) => calls)).toEqual(stores.map(({ store }) => [verb === "credit" && store.clock === "server" ? "peek" : called]));
   });
 
   test("throws when all stores answer at once, and rejects otherwise", async () => {
