@@ -6,7 +6,6 @@ import { createTraffic } from "sluice/client/traffic";
 import { leased } from "sluice/lease";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
-import { rateLimit } from "sluice/web";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { UnsteadyStore } from "./helpers/unsteady-store.js";
 import { expectWarnings } from "./setup/warnings.js";
@@ -137,17 +136,6 @@ describe("a waiter", () => {
     await pass(1_000);
     expect(await waiting).toMatchObject({ allowed: true });
   });
-});
-
-test("L6, L18 · the bucket of plain preflights", async () => {
-  const handle = rateLimit({ policy, key: () => null })(() => new Response("hello"));
-  const preflight = async (): Promise<number> =>
-    (await handle(new Request("http://localhost/", { method: "OPTIONS", headers: { Origin: "http://a.test", "Access-Control-Request-Method": "GET" } }))).status;
-  const statuses = [];
-  for (let i = 0; i < 104; i++) statuses.push(await preflight());
-  suspend(1_001);
-  expect([statuses.slice(99), await preflight()]).toEqual([[200, 200, 200, 429, 429], 200]);
-  expectWarnings("SLUICE_UNIDENTIFIED", "SLUICE_PREFLIGHTS");
 });
 
 describe("a client's memory of a refusal", () => {

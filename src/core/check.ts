@@ -69,8 +69,7 @@ export function checkNames(options: object, names: readonly string[], explain?: 
 export function checkClock(clock: unknown): void {
   const { now, wallNow } = Object(clock) as { now?: unknown; wallNow?: unknown };
   if (typeof clock === "function" || (typeof now === "function" && typeof wallNow === "function")) return;
-  const cure = typeof now === "function" ? ". Write clock.now" : "";
-  throw new TypeError(expected("clock", "a function that returns milliseconds, or two: { now, wallNow }", clock) + cure);
+  throw new TypeError(expected("clock", "a function that returns milliseconds, or { now, wallNow }", clock));
 }
 
 /** Returns `value`, a whole number of at least 1. Throws a TypeError, or a RangeError for a wrong number. */

@@ -141,7 +141,7 @@ function decisionBy(binding: Reading, policy: Policy, limits: readonly Reading[]
     limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs, limits, at: now,
     degraded: false,
   } as Decision & { inFlight?: true };
-  if (isInFlight(binding)) decision.inFlight = true;
+  if (policy.inFlight !== undefined && isInFlight(binding)) decision.inFlight = true;
   return decision;
 }
 

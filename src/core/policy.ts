@@ -128,7 +128,7 @@ export function definePolicy(options: PolicyOptions): Policy {
       "Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.",
     );
   }
-  const written: readonly LimitOptions[] = Array.isArray(own.limits) ? own.limits : [];
+  const written: readonly LimitOptions[] = Array.isArray(own.limits) ? [...(own.limits as LimitOptions[])] : [];
   const [first, ...others] = written.map((each, i) => {
     const given: unknown = ownMembers(each).name;
     const limitName = checkName("limit.name", given === undefined ? String(i + 1) : given);

@@ -1,7 +1,9 @@
-import { monotonicClock } from "../core/clock.js";
+import { fullBucket } from "../core/bucket.js";
+import { monotonicClock, readClock, type Clock } from "../core/clock.js";
+import { consume } from "../core/decision.js";
 import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
-import { perSecond } from "../core/limit.js";
-import { TokenBucket } from "../core/token-bucket.js";
+import { perSecond, type LimitOptions } from "../core/limit.js";
+import { definePolicy } from "../core/policy.js";
 import type { GateLimiter, Internals } from "../limiter/internals.js";
 import type { Unlimited } from "../limiter/unlimited.js";
 import { warnOnce } from "../warnings/warnings.js";
@@ -63,7 +65,7 @@ export function callerOf(key: unknown): Key {
 export const NOT_ASKED = Symbol("not asked");
 
 // One bucket for each gate in this process.
-const LANE = { capacity: 100, refill: perSecond(100) };
+const LANE: LimitOptions = { capacity: 100, refill: perSecond(100) };
 
 const TOO_MANY =
   "More than 100 CORS preflights came at once, or 100 per second, and the others are limited like any request. " +
@@ -86,7 +88,9 @@ export interface Preflights<Request> {
 export function createPreflights<Request>(
   { method, header }: RequestReader<Request>, { store }: GateLimiter, callersBy: Internals["callersBy"],
 ): Preflights<Request> {
-  const lane = new TokenBucket({ ...LANE, clock: store.clock === "server" ? monotonicClock : store.clock });
+  const clock: Clock = store.clock === "server" ? monotonicClock : store.clock;
+  const policy = definePolicy(LANE);
+  const buckets = policy.limits.map(fullBucket);
   const has = (request: Request, name: string): boolean => Boolean(header(request, name));
 
   return {
@@ -115,7 +119,7 @@ export function createPreflights<Request>(
   }
 
   function take(): boolean {
-    const { allowed } = lane.consume();
+    const { allowed } = consume(buckets, policy, 1, readClock(clock));
     if (!allowed) warnOnce("SLUICE_PREFLIGHTS", TOO_MANY);
     return allowed;
   }

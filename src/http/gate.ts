@@ -187,8 +187,8 @@ function takeOne(limiter: GateLimiter, { check, partitionOf }: HeaderWriter): Ta
     const decision = limiter.consume(caller, isShort ? (cost as number | undefined) : { cost: cost as Cost, policy });
     // Faster than isPromise here: V8 cannot optimize isPromise, because it is called with many shapes of objects.
     return hasOwn(decision, "reason")
-      ? { limiter, key: caller, policy, decision, partition }
-      : later({ limiter, key: caller, policy, partition }, decision);
+      ? { limiter, key: caller, policy, decision, partition, parts: undefined }
+      : later({ limiter, key: caller, policy, partition, parts: undefined }, decision);
   };
 
   function checked(chosen: unknown): Policy {

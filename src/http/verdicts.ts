@@ -40,7 +40,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     onUnidentified: (request) => refusals.forMissingKey(isCrossOrigin(request)),
     onDecision(request, charge) {
       const { decision } = charge;
-      const own = hasOwn(charge, "parts") ? fieldsOfParts(request, charge) : fieldsOfOne(request, charge);
+      const own = charge.parts ? fieldsOfParts(request, charge) : fieldsOfOne(request, charge);
       const { allowed } = decision;
       const hold = allowed ? holdOf(charge) : undefined;
       const work = new Work(charge, writer, hold, allowed ? actualCost : undefined, request);
@@ -48,7 +48,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
       const crossOrigin = isCrossOrigin(request);
       const verdict: Verdict = allowed
         ? { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, work }
-        : refusals.forDecision(crossOrigin, hasOwn(charge, "parts") ? charge.parts : [charge], decision as Refused, fields);
+        : refusals.forDecision(crossOrigin, charge.parts ?? [charge], decision as Refused, fields);
       // This runs after the verdict is made, because it must not change the verdict.
       if (onDecision !== undefined) tell(request, charge);
       return hold !== undefined && hasLeft(request) ? dropped(work) : verdict;
@@ -106,7 +106,7 @@ function dropped(work: Work): Verdict {
 
 // The tokens in flight are renewed until the work ends, and then they come back.
 function holdOf(charge: GateCharge | GateCharges): Hold | undefined {
-  const holds = hasOwn(charge, "parts") ? charge.parts.find((part) => part.policy.inFlight) : charge;
+  const holds = charge.parts ? charge.parts.find((part) => part.policy.inFlight) : charge;
   // Most policies hold nothing, and pay no call for it.
   const holding = holds?.policy.inFlight && holdingOf(holds.policy);
   if (holding === undefined) return undefined;

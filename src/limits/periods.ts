@@ -74,9 +74,8 @@ function clockOf(zone: string): (instant: number) => number {
     minute: "numeric", second: "numeric",
   }));
   return (instant) => {
-    const [month, day, year = 0, ...time] = format
-      .formatToParts(instant)
-      .flatMap(({ type, value }) => (type === "literal" ? [] : Number(value))) as [number, number, ...number[]];
+    const shown = format.formatToParts(instant).flatMap(({ type, value }) => (type === "literal" ? [] : Number(value)));
+    const [month, day, year, ...time] = shown as [number, number, number, number, number, number];
     return Date.UTC(year, month - 1, day, ...time) + (((instant % 1_000) + 1_000) % 1_000);
   };
 }

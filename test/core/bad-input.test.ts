@@ -107,6 +107,9 @@ describe("L9 · limits and policies", () => {
     [{ limits: [] }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got an array of 0"],
     [{ limits: { capacity: 5, refill } }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got an object"],
     [{ limits: null }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got null"],
+    [{ limits: [{ capacity: 5, refill }, undefined] }, TypeError, 'Policy "default", limit "2": Expected `limit` to be an object with `refill`, got undefined'],
+    [{ limits: Object.assign([{ capacity: 5, refill }], { 2: { capacity: 5, refill } }) }, TypeError, 'Policy "default", limit "2": Expected `limit` to be an object with `refill`, got undefined'],
+    [{ limits: Object.assign(Array.from({ length: 0 }), { 1: { capacity: 5, refill } }) }, TypeError, 'Policy "default", limit "1": Expected `limit` to be an object with `refill`, got undefined'],
     [{ limits: [null] }, TypeError, 'Policy "default", limit "1": Expected `limit` to be an object with `refill`, got null'],
     [{ limits: [{ capacity: 0, refill }] }, RangeError, 'Policy "default", limit "1": Expected `capacity` to be a positive integer, got 0'],
     [{ limits: [{ name: "", capacity: 5, refill }] }, RangeError, `Expected \`limit.name\` to be ${plainName}, got ""`],
@@ -268,7 +271,7 @@ describe("L9 · costs, keys and clocks", () => {
   });
 
   const policy = { capacity: 5, refill };
-  const aClock = "Expected `clock` to be a function that returns milliseconds, or two: { now, wallNow }, got";
+  const aClock = "Expected `clock` to be a function that returns milliseconds, or { now, wallNow }, got";
   const limiterOptions: ReadonlyArray<readonly [option: object, error: typeof TypeError | typeof RangeError, message: string]> = [
     [{ shadow: 1 }, TypeError, "Expected `shadow` to be true, false or a function of the key, got 1"],
     [{ observe: {} }, TypeError, "Expected `observe` to be made by createObserver(listener), got an object"],
@@ -277,7 +280,7 @@ describe("L9 · costs, keys and clocks", () => {
   const options: readonly Row[] = [
     [() => new TokenBucket({ capacity: 5, refill, clock: 5 as never }), TypeError, `${aClock} 5`],
     [() => new MemoryStore({ clock: {} as never }), TypeError, `${aClock} an object`],
-    [() => new MemoryStore({ clock: performance as never }), TypeError, `${aClock} an object. Write clock.now`],
+    [() => new MemoryStore({ clock: performance as never }), TypeError, `${aClock} an object`],
     ...positive("maxKeys").map(([given, ...rest]): Row => [() => new MemoryStore({ maxKeys: given as number }), ...rest]),
     [() => createLimiter(undefined as never), TypeError, "Expected `options` to be an object with a `policy`, got undefined"],
     [

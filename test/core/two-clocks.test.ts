@@ -157,13 +157,12 @@ describe("the rule", () => {
     expect(() => bucket.consume()).toThrow("Expected `clock()` to be a finite number of milliseconds below 2^53, got NaN");
   });
 
-  test.each([[{ now: () => 0 }, ". Write clock.now"], [{ now: () => 0, wallNow: 5 }, ". Write clock.now"], [{ wallNow: () => 0 }, ""]])(
-    "L9 · half of two clocks is none: %#", (clock, cure) => {
-      const message = `Expected \`clock\` to be a function that returns milliseconds, or two: { now, wallNow }, got an object${cure}`;
-      for (const make of [() => new MemoryStore({ clock: clock as never }), () => new TokenBucket({ ...rate, clock: clock as never })]) {
-        expect(make).toThrow(new TypeError(message));
-      }
-    });
+  test.each([{ now: () => 0 }, { now: () => 0, wallNow: 5 }, { wallNow: () => 0 }])("L9 · half of two clocks is none: %#", (clock) => {
+    const message = "Expected `clock` to be a function that returns milliseconds, or { now, wallNow }, got an object";
+    for (const make of [() => new MemoryStore({ clock: clock as never }), () => new TokenBucket({ ...rate, clock: clock as never })]) {
+      expect(make).toThrow(new TypeError(message));
+    }
+  });
 
   test.each([
     ["fake timers", () => vi.useFakeTimers()],

@@ -227,7 +227,7 @@ const MISTAKES: readonly Mistake[] = [
     "try and catch": ({ createLimiter }) => void createLimiter({ policy }).consume("ann"),
   } },
   { what: "a policy function that returns none", cure: /Return a policy for a plan that you do not know|Pass a copy to definePolicy first/, ways: { undefined: gate({ policy: () => undefined }), "a plain object": gate({ policy: () => policy }) } },
-  { what: "half of two clocks as the clock", cure: /Write clock\.now/, ways: { performance: ({ MemoryStore }) => new MemoryStore({ clock: any(performance) }) } },
+  { what: "half of two clocks as the clock", cure: /or \{ now, wallNow \}/, ways: { performance: ({ MemoryStore }) => new MemoryStore({ clock: any(performance) }) } },
   { what: "memory where each process has its own", cure: /SLUICE_MEMORY_IN_CLUSTER|Use RedisStore or PostgresStore/, ways: {
     "in a cluster": async () => {
       const primary = await startProcess("test/warnings/cluster-child.ts", []);

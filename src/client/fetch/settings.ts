@@ -35,7 +35,10 @@ export function parseSettings(options: ClientOptions): Settings {
     retryStatuses: arrayOf("number", []),
     merge: isA("boolean", identity !== undefined || (fetch === undefined && hasOneUser())),
     giveUp: accept('"throw" or "return"', (value) => value === "throw" || value === "return", "throw"),
-    vendor: (name, value = []) => [value].flat().map((each) => aVendor(name, each)),
+    vendor: (name, value = []) => listOf(value).map((each, i) => {
+      if (each === undefined) throw new TypeError(`${expected(`${name}[${i}]`, "an object", each)}. Leave it out of the list`);
+      return aVendor(name, each);
+    }),
     retryBudget: (name, value) =>
       value !== false && objectOf({ tokens: wholeFrom(0, 10), perSuccess: numberFrom(0, 0.1) })(name, value),
     traffic: accept("an object with `schedule`", (value) => typeof (value as Traffic)?.schedule === "function"),
@@ -114,9 +117,13 @@ function numberFrom(least: number, byDefault: number): Check {
 
 /** Accepts arrays whose elements are all of one type. */
 function arrayOf(type: "string" | "number", byDefault: readonly unknown[]): Check {
-  return accept(
-    `an array of ${type}s`, (value) => Array.isArray(value) && value.every((each) => typeof each === type), byDefault,
-  );
+  const isRight = (value: unknown): boolean => Array.isArray(value) && listOf(value).every((each) => typeof each === type);
+  return accept(`an array of ${type}s`, isRight, byDefault);
+}
+
+/** The elements of a list, also those that it lacks, which most methods of an array leave out; or one value. */
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? [...(value as unknown[])] : [value];
 }
 
 /**

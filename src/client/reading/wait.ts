@@ -78,7 +78,8 @@ function waitPlaces(
  * 4. `RateLimit-Reset`, then `X-RateLimit-Reset`, then `X-Rate-Limit-Reset`: up to one hour. A longer wait counts as
  *    absent, because no server names its unit.
  *
- * A limit asks for a wait only when nothing of it remains. The longest wait of several such limits counts.
+ * A limit asks for a wait only when nothing of it remains. The longest wait of several such limits counts. Of a
+ * malformed `RateLimit` the whole items count. `parseRateLimit` reads none of it.
  *
  * `retry-after-ms` and `x-ms-retry-after-ms` replace a `Retry-After` that was rounded up from them. If they are a
  * second or more earlier than `Retry-After`, the two disagree and the later one counts.

@@ -56,7 +56,7 @@ const LONGEST_WAIT_MS = 2_147_483_647_000;
  */
 export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter {
   if (!Array.isArray(styles)) throw new TypeError(expected("headers", 'a list such as ["triple", "draft-11"]', styles));
-  const families = (styles as readonly unknown[]).map(familyOf);
+  const families = [...(styles as readonly unknown[])].map(familyOf);
   const fields = families.flatMap((family) => family.fields);
   const spelling = spellingOf(fields);
   // Platforms keep names in lower case. For another spelling, Node makes a new string for each field of each response.
@@ -85,7 +85,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
     const shown: Reading = isAlone ? decision : readings.reduce((a, b) => (hasFewerLeft(b, a) ? b : a));
     const refused = decision.reason === "limited";
     const untilBack = shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
-    const mostMs = (isInFlight(shown) && policy.inFlight?.kind.retryAfterMs) || Infinity;
+    const mostMs = (policy.inFlight && isInFlight(shown) && policy.inFlight.kind.retryAfterMs) || Infinity;
     const resetMs = refused ? decision.retryAfterMs : Math.min(untilBack, mostMs);
     const facts = {
       readings, shown, resetMs,

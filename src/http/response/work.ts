@@ -27,6 +27,8 @@ export interface GateCharge {
   readonly decision: Decision;
   /** The bytes of `pk`. */
   readonly partition: Uint8Array | undefined;
+  /** An own member of each. It tells them from {@link GateCharges}. */
+  readonly parts?: undefined;
 }
 
 /** What a request took from a combination, or from a limiter that waits. No policy is the limiter's own. */

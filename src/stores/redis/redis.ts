@@ -140,8 +140,8 @@ export class RedisStore implements AsyncStore {
   }
 
   /**
-   * Acts once, also if the client sends the call again. A call that waits in the client's queue for over a minute
-   * changes nothing.
+   * Acts once, also if the client sends the call again. A call that Redis gets over a minute late changes nothing. It
+   * is made again if it cannot have been made. Otherwise it rejects with a StoreError with `"ERR_STORE_TOO_LATE"`.
    */
   async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
     const { marks } = this.#calls;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createFetch, type ClientInit, type ClientOptions } from "sluice/client";
+import { createFetch, openai, type ClientInit, type ClientOptions } from "sluice/client";
 import { ManualClock } from "sluice/testing";
 import { limited, talk, URL_A } from "../fake-server.js";
 
@@ -11,6 +11,9 @@ const refusal = (act: () => unknown): string => {
   }
   return "accepted";
 };
+
+/** A list that lacks its second element. */
+const withHole = (value: unknown): unknown[] => Object.assign(Array.from({ length: 0 }), { 0: value, 2: value });
 
 const KNOWN =
   "fetch, identity, maxAttempts, maxWaitMs, maxPending, attemptTimeoutMs, backoff, methods, retryStatuses, merge, giveUp, vendor, retryBudget, traffic, onWait, time";
@@ -50,6 +53,14 @@ const wrong: [options: unknown, message: string][] = [
   [{ giveUp: "reject" }, 'TypeError: Expected `giveUp` to be "throw" or "return", got "reject"'],
   [{ vendor: "openai" }, 'TypeError: Expected `vendor` to be an object, got "openai"'],
   [{ vendor: null }, "TypeError: Expected `vendor` to be an object, got null"],
+  [{ vendor: [openai, undefined] }, "TypeError: Expected `vendor[1]` to be an object, got undefined. Leave it out of the list"],
+  [{ vendor: [undefined] }, "TypeError: Expected `vendor[0]` to be an object, got undefined. Leave it out of the list"],
+  [{ vendor: withHole(openai) }, "TypeError: Expected `vendor[1]` to be an object, got undefined. Leave it out of the list"],
+  [{ vendor: [openai, null] }, "TypeError: Expected `vendor` to be an object, got null"],
+  [{ vendor: [openai, false] }, "TypeError: Expected `vendor` to be an object, got false"],
+  [{ methods: ["GET", undefined] }, "TypeError: Expected `methods` to be an array of strings, got an array of 2"],
+  [{ methods: withHole("GET") }, "TypeError: Expected `methods` to be an array of strings, got an array of 3"],
+  [{ retryStatuses: withHole(502) }, "TypeError: Expected `retryStatuses` to be an array of numbers, got an array of 3"],
   [{ vendor: { refusal: [429] } }, "TypeError: Expected `refusal` to be a function, got an array of 1"],
   [{ vendor: { limits: true } }, "TypeError: Expected `limits` to be a function, got true"],
   [{ vendor: { limit: () => null } }, 'TypeError: Expected `option` to be one of refusal, limits, got "limit"'],

@@ -64,6 +64,8 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["null", [null], TypeError, `${STYLES} null. ${VENDOR}`],
     ["a number", [5], TypeError, `${STYLES} 5. ${VENDOR}`],
     ["vendor names inline", [{ limit: "X-Limit" }], TypeError, `${STYLES} an object. ${VENDOR}`],
+    ["undefined", ["triple", undefined], TypeError, `${STYLES} undefined. ${VENDOR}`],
+    ["a hole", Object.assign(["triple"], { 2: "draft-11" }), TypeError, `${STYLES} undefined. ${VENDOR}`],
     ["an empty object", [{}], TypeError, `${STYLES} an object. ${VENDOR}`],
     ["a list in the list", [["triple"]], TypeError, `${STYLES} an array of 1. ${VENDOR}`],
   ];

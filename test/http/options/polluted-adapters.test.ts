@@ -1,12 +1,17 @@
 // Members that other code adds to Object.prototype are no options of an adapter (CWE-1321).
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
 import Fastify from "fastify";
+import { Hono } from "hono";
 import { perHour } from "sluice";
 import * as forExpress from "sluice/express";
 import { rateLimit as forFastify } from "sluice/fastify";
 import * as forHono from "sluice/hono";
 import * as forNode from "sluice/node";
 import * as forWeb from "sluice/web";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { NAMES, POLLUTIONS } from "../../core/pollution-names.js";
 
 const prototype = Object.prototype as unknown as Record<string, unknown>;
@@ -55,4 +60,44 @@ test("sluice/fastify is registered with `limits` and `limiter` on Object.prototy
     await app.close();
     expect(registered).toBe("registered");
   }
+});
+
+/** What each adapter answers to three requests of one caller, whose key is found later. */
+const later = () => ({ policy: { name: "q", capacity: 2, refill: perHour(1) }, key: async () => "u", cost: () => 1 });
+async function overHttp(listener: RequestListener): Promise<number[]> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void (server.close(), server.closeAllConnections()));
+  const ask = async () => (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)).status;
+  return [await ask(), await ask(), await ask()];
+}
+const servers: Readonly<Record<string, () => Promise<number[]>>> = {
+  express: () => overHttp(express().use(forExpress.rateLimit(later())).get("/", (_request, response) => void response.send("ok"))),
+  node: () => overHttp(forNode.rateLimit(later())((_request, response) => void response.end("ok")) as RequestListener),
+  async fastify() {
+    const app = Fastify();
+    onTestFinished(() => app.close());
+    await app.register(forFastify, later());
+    app.get("/", async () => "ok");
+    const ask = async () => (await app.inject("/")).statusCode;
+    return [await ask(), await ask(), await ask()];
+  },
+  async hono() {
+    const app = new Hono().use(forHono.rateLimit(later())).get("/", (c) => c.text("ok"));
+    const ask = async () => (await app.request("/")).status;
+    return [await ask(), await ask(), await ask()];
+  },
+  async web() {
+    const handler = forWeb.rateLimit(later())(() => new Response("ok"));
+    const ask = async () => (await handler(new Request("http://localhost/"))).status;
+    return [await ask(), await ask(), await ask()];
+  },
+};
+describe.each(Object.keys(servers))("sluice/%s", (name) => {
+  test.each([["outcome", "pass"], ["outcome", "skip"], ["outcome", 0], ["reason", null], ["cost", 0], ["skips", true], ["caller", "other"], ["policy", 0], ["parts", []]])("limits a caller that is found later with `%s` on Object.prototype as %j", async (member, value) => {
+    names.push(member);
+    // Not enumerable: Express and Node go through the members of some objects.
+    Object.defineProperty(prototype, member, { value, configurable: true, writable: true });
+    expect(await (servers[name] as () => Promise<number[]>)()).toEqual([200, 200, 429]);
+  });
 });

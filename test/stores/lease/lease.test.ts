@@ -209,7 +209,7 @@ test.each([
   [() => leased(shared, {} as never), TypeError, "Expected `leaseMs` to be a positive integer, got undefined"],
   [() => leased(shared, { leaseMs: 0 }), RangeError, "Expected `leaseMs` to be a positive integer, got 0"],
   [() => leased(shared, { leaseMs: 1.5 }), RangeError, "Expected `leaseMs` to be a positive integer, got 1.5"],
-  [() => leased(shared, { leaseMs: 100, wallClock: 5 as never }), TypeError, "Expected `clock` to be a function that returns milliseconds, or two: { now, wallNow }, got 5"],
+  [() => leased(shared, { leaseMs: 100, wallClock: 5 as never }), TypeError, "Expected `clock` to be a function that returns milliseconds, or { now, wallNow }, got 5"],
   [() => leased(shared, { leaseMs: 100, leaseMS: 5 } as never), TypeError, "Unknown option `leaseMS`. Did you mean `leaseMs`?"],
 ] as const)("L9 · bad input %#", (make, kind, message) => {
   expect(make).toThrow(kind);

@@ -112,7 +112,7 @@ describe("what is wrong is refused when the store is made", () => {
 
   test("clock", () => {
     expect(() => new PostgresStore(client, { tabel: "x" } as never)).toThrow("Unknown option `tabel`. Did you mean `table`?");
-    expect(() => new PostgresStore(client, { clock: 7 as unknown as () => number })).toThrow("Expected `clock` to be a function that returns milliseconds, or two: { now, wallNow }, got 7");
+    expect(() => new PostgresStore(client, { clock: 7 as unknown as () => number })).toThrow("Expected `clock` to be a function that returns milliseconds, or { now, wallNow }, got 7");
   });
 
   test.each([-1, 1.5, NaN, "1000"])("denyCacheMs %j", (wrong) => {

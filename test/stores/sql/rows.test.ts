@@ -177,7 +177,7 @@ describe("a database that is written wrongly is told so", () => {
   test.each<[title: string, changes: object, message: string]>([
     ["no read", { read: undefined }, "Expected `read` to be a function, got undefined"],
     ["a sweep that is none", { sweep: "DELETE" }, 'Expected `sweep` to be a function, got "DELETE"'],
-    ["a clock that is none", { clock: "mysql" }, 'Expected `clock` to be a function that returns milliseconds, or two: { now, wallNow }, got "mysql"'],
+    ["a clock that is none", { clock: "mysql" }, 'Expected `clock` to be a function that returns milliseconds, or { now, wallNow }, got "mysql"'],
     ["a sync that is none", { sync: 1 }, "Expected `sync` to be true or false, got 1"],
     ["a misspelled function", { swep: () => undefined }, "Unknown option `swep`. Did you mean `sweep`?"],
   ])("when it is made: %s", (_, changes, message) => {
