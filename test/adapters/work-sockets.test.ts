@@ -97,7 +97,7 @@ describe("on a connection", () => {
 
   // The handler waits for an event that never comes, such as "drain" after the last byte was sent. Time passes only when the test says so.
   test.each(["node", "fastify", "HTTP/2"])("L21 · %s: a handler that never ends after its answer gives its token back soon after its client has left", async (on) => {
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const staleAfterMs = 12_170 + on.length; // a time, and so a beat, of its own
     const limiter = createLimiter({ policy: { name: "parallel", capacity: 1, returns: whenDone({ staleAfterMs }) }, store: new MemoryStore() });

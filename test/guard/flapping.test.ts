@@ -212,6 +212,7 @@ describe("what the store grants", () => {
   });
 
   test("L11 · does not come back while the store fails: the settlement is not made", async () => {
+    expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const { limiter, ask, localLeft, switchTo } = await used(9);
     const decision = await ask(9);
     switchTo("down");
@@ -396,7 +397,7 @@ const moves = fc.array(
 
 describe("in any history", () => {
   test("L11 · the local grants since the first outage are within the bound of the page, whatever is given back", async () => {
-    expectWarnings("SLUICE_STORE_UNAVAILABLE");
+    expectWarnings("SLUICE_STORE_UNAVAILABLE", "SLUICE_SETTLEMENT_FAILED");
     await fc.assert(
       fc.asyncProperty(moves, async (history) => {
         const { clock, limiter, ask, switchTo } = open();

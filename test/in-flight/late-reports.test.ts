@@ -6,6 +6,7 @@ import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { inFlightDating } from "../../src/limits/in-flight.js";
 import { answerOf, end, open, openLater, reader, type Answer, type AnyOptions, type Ask } from "../http/asking.js";
+import { soon } from "../helpers/soon.js";
 import { expectWarnings } from "../setup/warnings.js";
 
 const parallel = { name: "parallel", capacity: 5, returns: whenDone() };
@@ -165,7 +166,7 @@ describe("whatever the limiter is made of", () => {
     await end(answer, LEFT);
     expect(now()).toEqual(taken.map((tokens, i) => (i === 2 ? 0 : tokens)));
     reportCost(request, report as never);
-    await vi.waitFor(() => expect(now()).toEqual(charged));
+    await soon(() => expect(now()).toEqual(charged));
     reportCost(request, 0);
     expect(await limiter.refund(key as never, decisionIn(answer) as never)).toBe(false);
     expect(now()).toEqual(charged);
@@ -230,7 +231,7 @@ class AwayStore {
 }
 
 describe("a store that is away", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"] }));
   afterEach(() => void vi.useRealTimers());
 
   /** One request whose work has not ended. The store is gone, and known to be. */
@@ -303,7 +304,7 @@ function shortChat(staleAfterMs: number): Policy {
 }
 
 test("L21 · a handler that goes on long after its client left reports what it used", async () => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] });
   const { clock, limiter, charged } = world(shortChat(40_011));
   const request: Ask = {};
   const { verdict } = open({ limiter, cost: () => ({ tokens: 4_000 }) as never }).ask(request) as Answer & { readonly verdict: Pass };

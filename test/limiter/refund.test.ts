@@ -293,7 +293,7 @@ describe("a credit of 20 has no earlier instant than its call", () => {
 
   /** Tokens that come back by a credit. The server's time goes on for 30 s while the process stands still, and in a queue. */
   async function credited(queueMs: { readonly peek?: number; readonly adjust?: number }, has: "peek" | "no peek"): Promise<number> {
-    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
+    vi.useFakeTimers({ toFake: ["performance", "Date", "setTimeout", "setImmediate"] });
     const server = new ManualClock(1_000_000);
     const inner = new MemoryStore({ clock: server.now });
     const queued = async <T>(ms: number | undefined, make: () => T): Promise<T> => {

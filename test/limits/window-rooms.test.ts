@@ -77,7 +77,7 @@ describe("L22 · a window written as data", () => {
 
 describe("L22 · a store without windows", () => {
   test("L22 · is refused with the cure", () => {
-    const { kinds: _, ...store } = { sync: true as const, clock: Date.now, kinds: [], consume: (own: Policy, _key: string, cost: number) => consumeRecords(new Map(), own, cost, 0).decision };
+    const { kinds: _, ...store } = { sync: true as const, clock: () => 0, kinds: [], consume: (own: Policy, _key: string, cost: number) => consumeRecords(new Map(), own, cost, 0).decision };
     expect(() => createLimiter({ policy, store: store as never })).toThrow('Expected a store with `kinds` that include "window" for policy "api", got none. See the guide to stores, or use `refill`');
   });
 

@@ -20,7 +20,7 @@ export const clientCallMutants: readonly Mutant[] = [
     replace: "const isLate = options.traffic && (retry",
   },
   {
-    item: "57", test: SAME, in: "readMembers",
+    item: "57", test: SAME, in: "allMembers",
     find: "of prototypesOf(value)",
     replace: "of [value]",
   },

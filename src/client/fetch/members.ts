@@ -9,7 +9,7 @@ export function hasMember(value: unknown, name: string): boolean {
 }
 
 /** The members of `value`, without a prototype, and without the methods of its class. */
-export function readMembers(value: object): Record<string, unknown> {
+export function allMembers(value: object): Record<string, unknown> {
   const members = Object.create(null) as Record<string, unknown>;
   for (let at: object | null = value; at && !Object.hasOwn(at, "isPrototypeOf"); at = Object.getPrototypeOf(at) as object) {
     for (const name of Object.getOwnPropertyNames(at)) {

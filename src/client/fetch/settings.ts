@@ -1,7 +1,7 @@
 import { expected, ownMembers } from "../../core/check.js";
 import { globalOf } from "../../platform.js";
 import type { Vendor } from "../reading/vendor.js";
-import { readMembers } from "./members.js";
+import { allMembers } from "./members.js";
 import type { CallOptions, ClientInit, ClientOptions, Timing, Traffic } from "./options.js";
 import { platformNow, sleep } from "./sleep.js";
 
@@ -133,7 +133,7 @@ function listOf(value: unknown): unknown[] {
 function objectOf<T>(checks: Checks<T>, others?: Record<string, unknown>): Check {
   const anObject = accept("an object", (value) => typeof value === "object" && value, {});
   return (name, value) => {
-    const members = (others ? readMembers : ownMembers)(anObject(name, value) as Record<string, unknown>);
+    const members = (others ? allMembers : ownMembers)(anObject(name, value) as Record<string, unknown>);
     for (const key in members) {
       if (Object.hasOwn(checks, key)) continue;
       if (!others) throw new TypeError(expected("option", `one of ${Object.keys(checks).join(", ")}`, key));
