@@ -17,7 +17,7 @@ export { type Key, type KeyPart } from "./core/key.js";
 export {
   perDay, perHour, perMinute, perSecond, type CheckedNumbers, type InFlight, type InFlightOptions, type Limit,
   type LimitNumbers, type LimitOptions, type Quota, type QuotaOptions, type Rate, type RateOptions, type Refill,
-  type Window, type WindowOptions,
+  type SlidingWindow, type WindowOptions,
 } from "./core/limit.js";
 export {
   type Dating, type InFlightTimes, type Move, type Origin, type Renewal, type Returns, type ReturnsAfter,

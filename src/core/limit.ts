@@ -2,7 +2,7 @@ import { checkName, checkOptions, expected, ownMembers, positiveInteger, show, w
 import { ALL_UNITS, RATE } from "./bucket.js";
 import type { Costs, Limit, Refill, Renewal, Returns, ReturnsAfter } from "./model.js";
 
-export type { CheckedNumbers, Costs, InFlight, Limit, Quota, Rate, Refill, Window } from "./model.js";
+export type { CheckedNumbers, Costs, InFlight, Limit, Quota, Rate, Refill, SlidingWindow } from "./model.js";
 
 /** The numbers of one limit, as a user writes them: a rate with `refill`, a quota with `renews`, or `returns`. */
 export type LimitOptions = RateOptions | QuotaOptions | InFlightOptions | WindowOptions;

@@ -49,7 +49,7 @@ export interface InFlightTimes {
  * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms. A copy holds
  * what the user wrote: it lacks these and the other computed numbers.
  */
-export type Limit = Rate | Quota | InFlight | Window;
+export type Limit = Rate | Quota | InFlight | SlidingWindow;
 
 /** A checked rate. */
 export interface Rate extends CheckedNumbers {
@@ -76,7 +76,7 @@ export interface InFlight extends CheckedNumbers {
 }
 
 /** A checked window. */
-export interface Window extends CheckedNumbers {
+export interface SlidingWindow extends CheckedNumbers {
   /** When each token comes back, as the user wrote it. */
   readonly returns: ReturnsAfter;
   readonly refill?: undefined;

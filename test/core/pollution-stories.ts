@@ -122,9 +122,9 @@ export async function stories(): Promise<Told> {
     }
   }
   const lacking = async (own: SyncStore | AsyncStore): Promise<unknown> => {
-    const limiter = made(rate, { store: own });
+    const limiter = made(rate, { store: own as never });
     const steps: unknown[] = [await limiter.consume("ann"), await limiter.consume("ann", 5)];
-    const calls = [() => limiter.peek("ann"), () => limiter.settle("ann", steps[0], 0), () => limiter.debit("ann", 1), () => limiter.block("ann", 1), () => limiter.reset("ann"), () => made(policies["quota"] as PolicyOptions, { store: own }), () => made(policies["flight"] as PolicyOptions, { store: own }), () => combine({ a: made(rate, { store: own }), b: made(rate, { store: new MemoryStore({ clock }) }) } as never)];
+    const calls = [() => limiter.peek("ann"), () => limiter.settle("ann", steps[0], 0), () => limiter.debit("ann", 1), () => limiter.block("ann", 1), () => limiter.reset("ann"), () => made(policies["quota"] as PolicyOptions, { store: own as never }), () => made(policies["flight"] as PolicyOptions, { store: own as never }), () => combine({ a: made(rate, { store: own as never }), b: made(rate, { store: new MemoryStore({ clock }) }) } as never)];
     for (const call of calls) steps.push(await Promise.resolve().then(call).catch((error: unknown) => (error as Error).message));
     return steps;
   };
@@ -138,7 +138,7 @@ export async function stories(): Promise<Told> {
     });
     const steps: unknown[] = [];
     for (const policy of Object.values(policies)) {
-      const limiter = made(policy, { store: own });
+      const limiter = made(policy, { store: own as never });
       const decision = await limiter.consume("ann");
       steps.push((decision as { remaining: number }).remaining, await limiter.refund("ann", decision), await limiter.block("ann", 600_000), ((await limiter.consume("ann")) as { blocked?: true }).blocked);
     }

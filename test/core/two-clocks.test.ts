@@ -13,20 +13,20 @@ afterEach(() => {
 });
 
 /** Each kind of limit that refuses by a clock of this process: a call of one token for each `ask`. */
-const kinds: readonly (readonly [name: string, make: (clock: Clock) => () => Decision, durations?: number])[] = [
+const kinds: readonly (readonly [name: string, make: (clock: Clock) => () => Decision, durations: number])[] = [
   ["a TokenBucket", (clock) => {
     const bucket = new TokenBucket({ ...rate, clock });
     return () => bucket.consume();
-  }],
+  }, 0],
   ["a memory store", (clock) => {
     const limiter = createLimiter({ policy: rate, store: new MemoryStore({ clock }) });
     return () => limiter.consume("ann");
-  }],
+  }, 0],
   ["several limits", (clock) => {
     const limits = [{ name: "burst", ...rate }, { name: "hour", capacity: 100, refill: perHour(100) }] as const;
     const limiter = createLimiter({ policy: { name: "api", limits }, store: new MemoryStore({ clock }) });
     return () => limiter.consume("ann");
-  }],
+  }, 0],
   ["a combination", (clock) => {
     const store = new MemoryStore({ clock });
     const limiter = combine({ a: createLimiter({ policy: { name: "a", ...rate }, store }), b: createLimiter({ policy: { name: "b", ...rate }, store }) });
@@ -35,7 +35,7 @@ const kinds: readonly (readonly [name: string, make: (clock: Clock) => () => Dec
 ];
 
 // A combination also reads the time to tell how long its stores took.
-describe.each(kinds)("%s", (_, make, durations = 0) => {
+describe.each(kinds)("%s", (_, make, durations) => {
   const spend = (ask: () => Decision): number => {
     let granted = 0;
     while (granted < 1_000 && ask().allowed) granted += 1;
