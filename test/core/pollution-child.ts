@@ -99,7 +99,7 @@ async function readings(): Promise<unknown> {
 }
 
 function firstDifference(text: string, right: string): string {
-  const at = [...text].findIndex((character, i) => character !== right[i]);
+  const at = Array.from(text).findIndex((character, i) => character !== right[i]);
   return `…${text.slice(Math.max(0, at - 60), at + 90)}… in place of …${right.slice(Math.max(0, at - 60), at + 90)}…`;
 }
 

@@ -147,7 +147,7 @@ export async function stories(): Promise<Told> {
   await tell("the client", async () => {
     const sent: unknown[] = [];
     const time = { now: () => 0, wallNow: () => 0, sleep: async (ms: number) => void sent.push(ms), random: () => 0.5 };
-    const fetch = createFetch({ time, fetch: async (input, init) => (sent.push(String(input), init?.method, init?.headers), new Response("here", { status: sent.length > 6 ? 200 : 429, headers: { "Retry-After": "2" } })) });
+    const fetch = createFetch({ time, fetch: async (input, init) => (sent.push(input instanceof Request ? input.url : input.toString(), init?.method, init?.headers), new Response("here", { status: sent.length > 6 ? 200 : 429, headers: { "Retry-After": "2" } })) });
     const headers = { "x-user": "ann" };
     return [(await fetch("http://localhost/a")).status, (await fetch(new URL("http://localhost/b"), Object.create({ method: "PUT", headers, body: "x" }) as RequestInit)).status, sent];
   });

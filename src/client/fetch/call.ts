@@ -134,7 +134,8 @@ function copyBody(body: BodyInit, isLate: unknown): BodyInit {
   if (isLate && hasMember(body, "byteLength")) {
     const { buffer = object } = object;
     // As `fetch` does: another thread may change it while it is sent.
-    if (`${buffer}` === "[object SharedArrayBuffer]") throw new TypeError(expected("body", "bytes that no threads share", body));
+    const isShared = Object.prototype.toString.call(buffer) === "[object SharedArrayBuffer]";
+    if (isShared) throw new TypeError(expected("body", "bytes that no threads share", body));
     return new Uint8Array(buffer, object.byteOffset, object.byteLength).slice();
   }
   // React Native's `FormData` cannot be read.

@@ -13,7 +13,10 @@ const server = createServer((request, response) => {
 }).listen(0, "127.0.0.1");
 await once(server, "listening");
 const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a`;
-afterAll(() => void (server.close(), server.closeAllConnections()));
+afterAll(() => {
+  server.close();
+  server.closeAllConnections();
+});
 
 type Call = [input: string | URL | Request, init?: ClientInit];
 const ann = { authorization: "Bearer ann" };

@@ -67,7 +67,10 @@ const later = () => ({ policy: { name: "q", capacity: 2, refill: perHour(1) }, k
 async function overHttp(listener: RequestListener): Promise<number[]> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => void (server.close(), server.closeAllConnections()));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   const ask = async () => (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)).status;
   return [await ask(), await ask(), await ask()];
 }

@@ -117,7 +117,7 @@ export const clockCases: readonly StoreCase[] = [
 async function checkClockName(trial: Trial): Promise<void> {
   const { clock } = await trial.open({});
   if (clock === "server") return;
-  const given = String(clock);
+  const given = typeof clock === "object" ? "an object" : String(clock);
   assert(!trial.has("serverClock"), `Expected \`clock\` of a store with the trait \`serverClock\` to be "server", got ${given}`);
   assert(typeof clock === "function", `Expected \`clock\` to be a function or "server", got ${given}`);
   const first = clock();
