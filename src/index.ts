@@ -7,7 +7,7 @@
  * Frameworks, shared stores and the client have an entry each.
  * @module sluice
  */
-export { monotonicClock, type Clock } from "./core/clock.js";
+export { monotonicClock, type Clock, type TwoClocks } from "./core/clock.js";
 export { type Cost } from "./core/cost.js";
 export { type Costs } from "./core/limit.js";
 export { type Allowed, type Decision, type DecisionFacts, type Reading, type Refused } from "./core/decision.js";

@@ -4,7 +4,7 @@
  * @module sluice/store
  */
 export { fullBucket, type Bucket } from "./core/bucket.js";
-export { readClock, type Clock } from "./core/clock.js";
+export { readClock, type Clock, type TwoClocks } from "./core/clock.js";
 export { type Cost } from "./core/cost.js";
 export { costAt, type Costs } from "./core/limit.js";
 export { type Decision } from "./core/decision.js";

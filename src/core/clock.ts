@@ -7,7 +7,15 @@ import { checkClock, expected } from "./check.js";
  * Of two clocks, `now` may stand still while the machine is suspended, and `wallNow` goes on. Before a refusal that
  * follows from time, both are compared, and what `now` lost counts. A function is the only clock.
  */
-export type Clock = (() => number) | { readonly now: () => number; readonly wallNow: () => number };
+export type Clock = (() => number) | TwoClocks;
+
+/** A clock that may stand still while the machine is suspended, and one that goes on. A ManualClock is both. */
+export interface TwoClocks {
+  /** Returns the milliseconds of the clock that may stand still. */
+  readonly now: () => number;
+  /** Returns the milliseconds of the wall clock. */
+  readonly wallNow: () => number;
+}
 
 /**
  * The default clock: the platform's monotonic `performance.now`, in milliseconds. Setting the date does not move it.

@@ -66,7 +66,9 @@ export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 /** The methods of a store. They return values when `Sync` is true, and promises otherwise. */
 export interface StoreMethods<Sync extends boolean> {
-  /** The clock that the store reads: a function that returns milliseconds, two clocks, or `"server"` for its server's. */
+  /**
+   * The clock that the store reads: a function that returns milliseconds, two clocks, or `"server"` for its server's.
+   */
   readonly clock: Clock | "server";
   /**
    * The kinds of limits that the store keeps. Default: rates alone. A limiter refuses a policy with another kind: a

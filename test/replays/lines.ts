@@ -22,7 +22,7 @@ export interface End {
 }
 
 /** The settlement of a work is answered. */
-export interface Settled {
+interface Settled {
   readonly event: "settled";
   readonly work: string;
   /** By the clock of the machine, in milliseconds. */

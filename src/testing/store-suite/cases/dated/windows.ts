@@ -12,7 +12,7 @@ const windowLimit = { name: "window", capacity: 10, returns: afterMs(WINDOW_MS) 
 const NOT_BY_AMOUNT = "The record of a window has one date, in place of the first and the last one of each amount.";
 
 /** A window most of the time, otherwise a limit of another kind. */
-export function windowKind({ random, has }: Trial): LimitOptions {
+function windowKind({ random, has }: Trial): LimitOptions {
   const kind = random.next();
   if (kind < 0.15) return randomLimit(random);
   const capacity = random.pick([1, 2, random.between(1, 60), LARGEST]);
