@@ -174,7 +174,7 @@ describe("the dashboard", () => {
   test("has a panel for every metric, and no two at one place", () => {
     const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)).join("\n");
     const metrics = [...readFileSync(join(FOLDER, "prometheus.ts"), "utf8").matchAll(/name: "(\w+)"/g)].map(([, name = ""]) => name);
-    expect(metrics.length).toBe(6);
+    expect(metrics.length).toBe(7);
     expect(metrics.filter((name) => !queries.includes(name))).toEqual([]);
     const { panels } = dashboard;
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);

@@ -1,7 +1,7 @@
 import { show } from "../../../core/check.js";
 import { readClock, type Clock } from "../../../core/clock.js";
 import { bucketId, type Policy } from "../../../core/policy.js";
-import { consumeRecords, type Records } from "../../../core/records.js";
+import { adjustRecords, consumeRecords, peekRecords, renewRecords, type Records } from "../../../core/records.js";
 import type { GuardedStore, Store, SyncStore } from "../../../port/store.js";
 import { assert, assertEqual, AssertionError } from "../../assert.js";
 import { keysTogether } from "../together.js";
@@ -151,15 +151,19 @@ function protect(store: Store, policy: Policy): GuardedStore {
 /** Makes a small store in memory. */
 function makeLocal(clock: Clock): SyncStore {
   const kept = new Map<string, Records>();
+  const recordsOf = (policy: Policy, key: string): Records => {
+    const name = bucketId(policy, key);
+    const records = kept.get(name) ?? new Map();
+    kept.set(name, records);
+    return records;
+  };
   return {
     sync: true,
     clock,
-    consume(policy, key, costs) {
-      const name = bucketId(policy, key);
-      const records = kept.get(name) ?? new Map();
-      kept.set(name, records);
-      return consumeRecords(records, policy, costs, readClock(clock)).decision;
-    },
+    consume: (policy, key, costs) => consumeRecords(recordsOf(policy, key), policy, costs, readClock(clock)).decision,
+    peek: (policy, key, costs) => peekRecords(recordsOf(policy, key), policy, costs, readClock(clock)),
+    adjust: (policy, key, changes, from) => adjustRecords(recordsOf(policy, key), policy, changes, readClock(clock), from),
+    renew: (policy, key, tokens, move) => renewRecords(recordsOf(policy, key), policy, tokens, readClock(clock), move),
   };
 }
 
