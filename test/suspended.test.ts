@@ -127,6 +127,22 @@ describe("a waiter", () => {
     expect([(await waiting).allowed, (await joining).allowed, waiter.waiting]).toEqual([true, true, 0]);
   });
 
+  test("L6 · an answer of before the suspension refuses no caller that joined after it", async () => {
+    const store = new UnsteadyStore(() => Date.now(), { timeoutMs: 60 * MINUTE });
+    const waiter = createWaiter(createLimiter({ policy, store }), { maxWaitMs: 5 * MINUTE });
+    await waiter.consume("ann", 2);
+    store.health = "held";
+    const waiting = waiter.consume("ann");
+    await pass(100);
+
+    suspend(10 * MINUTE);
+    const joining = waiter.consume("ann", { maxWaitMs: 1_000 });
+    store.health = "up";
+    store.release();
+    await pass(1_000);
+    expect([(await waiting).allowed, (await joining).allowed]).toEqual([true, true]);
+  });
+
   test("L6 · who waits alone needs no other call", async () => {
     const waiter = createWaiter(createLimiter({ policy }));
     await waiter.consume("ann", 2);

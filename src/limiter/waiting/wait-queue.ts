@@ -70,10 +70,12 @@ export class WaitQueue {
   join(caller: QueuedCaller): void {
     const now = monotonicClock();
     this.#lost.look(now);
-    // After a suspension the store is asked before anyone is refused.
+    // After a suspension the store is asked before a caller is refused.
     const isOld = this.#lost.lostMs > this.#lostMs;
     if (isOld) this.#line.isNews = true;
-    if (this.#line.join(caller, now) || isOld) this.#goOn();
+    const mustWake = this.#line.join(caller, now);
+    if (isOld) this.#look();
+    else if (mustWake) this.#goOn();
   }
 
   /** Removes callers. Their promises reject with `reason`. */
