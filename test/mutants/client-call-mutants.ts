@@ -21,11 +21,11 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "57", test: SAME, in: "allMembers",
-    find: "of prototypesOf(value)",
-    replace: "of [value]",
+    find: "at = Object.getPrototypeOf(at) as object",
+    replace: "at = null",
   },
   {
-    item: "57", test: SAME, in: "prototypesOf",
+    item: "57", test: SAME, in: "allMembers",
     find: '!Object.hasOwn(at, "isPrototypeOf")',
     replace: "true",
   },

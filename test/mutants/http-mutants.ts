@@ -70,8 +70,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "11", test: REFUSAL, in: "createRefusals",
-    find: "decision.blocked === true",
-    replace: "decision.blocked === null",
+    find: 'Object.hasOwn(decision, "blocked")',
+    replace: "Object.hasOwn(decision, 'unblocked')",
   },
   {
     item: "12", test: WIRE, in: "createGate",

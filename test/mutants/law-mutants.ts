@@ -144,7 +144,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "combine-names", in: "groupsOf",
-    find: "if (!shadow && store.consumeTogether !== undefined) byStore.set(store, group);",
+    find: 'if (!shadow && memberOf(store, "consumeTogether") !== undefined) byStore.set(store, group);',
     replace: "",
   },
   {
@@ -254,7 +254,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L11", test: "flapping", in: "Fallback.granted",
-    find: "if (!(this.#clock() < this.#fullAt)) return void (this.#local = null);",
+    find: "if (!(now < this.#fullAt)) return void (this.#local = null);",
     replace: "",
   },
   {
@@ -734,7 +734,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: "quotas", in: "choiceIn",
-    find: "datedWorkOf(policy)?.checkStore(own.store, policy)",
+    find: "datedWorkOf(policy)?.checkStore(own.store, policy, own.policy)",
     replace: "void 0",
   },
   {
@@ -964,7 +964,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L18", test: "shadow-once", in: "isInShadow",
-    find: "decision.allowed && (decision.shadow !== undefined || limiter.shadow(key))",
+    find: 'decision.allowed && (hasOwn(decision, "shadow") || limiter.shadow(key))',
     replace: "decision !== null && limiter.shadow(key)",
   },
   {
