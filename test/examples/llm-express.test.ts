@@ -9,8 +9,8 @@ import { ran } from "../helpers/docs-run.js";
 import { soon } from "../helpers/soon.js";
 
 test("takes the estimate, gives back what the answer did not use, and names the limit of one that never fits", async () => {
-  const clock = vi.spyOn(performance, "now").mockReturnValue(0); // it has the default clock
-  onTestFinished(() => clock.mockRestore());
+  const clocks = [vi.spyOn(performance, "now").mockReturnValue(0), vi.spyOn(Date, "now").mockReturnValue(0)]; // it has the default ones
+  onTestFinished(() => clocks.forEach((clock) => clock.mockRestore()));
   const listen = Server.prototype.listen as (...args: unknown[]) => Server;
   const listening: Server[] = [];
   const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {

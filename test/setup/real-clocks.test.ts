@@ -53,6 +53,8 @@ test.each([
   ["a pause of Node", 'import { setTimeout as sleep } from "node:timers/promises";', ['1: "node:timers/promises"']],
   ["a wait of a second at most", "await vi.waitFor(() => expect(sent).toBe(1));", ["1: vi.waitFor(() => expect(sent).toBe(1))"]],
   ["one of two clocks", 'vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });', ['1: toFake: ["setTimeout", "performance"]']],
+  ["one of two clocks, stopped", 'vi.spyOn(performance, "now").mockReturnValue(0);', ['1: vi.spyOn(performance, "now").mockReturnValue(0)']],
+  ["both clocks, stopped", 'vi.spyOn(performance, "now").mockReturnValue(0);\nvi.spyOn(Date, "now").mockReturnValue(0);', []],
   ["fake timers", "vi.useFakeTimers();\nsetTimeout(end, 100);\nDate.now();", []],
   ["both clocks", 'vi.useFakeTimers({ toFake: ["performance", "Date"] });', []],
   ["a given date, and the next turn", 'new Date("2026-11-01");\nDate.parse(text);\nsetTimeout(resolve);\nsetTimeout(resolve, 0);', []],

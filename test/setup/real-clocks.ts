@@ -37,7 +37,8 @@ export function realClocks(path: string, text: string): string[] {
   const isShortWait = (node: ts.Node): boolean => ts.isCallExpression(node) && /^vi\.wait(For|Until)$/.test(textOf(node.expression));
   /** Fakes one of the two clocks that sluice looks at, while the other one goes on. */
   const isHalfFake = (node: ts.Node): boolean =>
-    ts.isPropertyAssignment(node) && textOf(node.name) === "toFake" && textOf(node).includes('"performance"') && !textOf(node).includes('"Date"');
+    (ts.isPropertyAssignment(node) && textOf(node.name) === "toFake" && textOf(node).includes('"performance"') && !textOf(node).includes('"Date"')) ||
+    (ts.isCallExpression(node) && STOPS.test(textOf(node)) && !text.includes('spyOn(Date, "now")'));
 
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
@@ -49,5 +50,6 @@ export function realClocks(path: string, text: string): string[] {
   return found;
 }
 
-const WAITS = /vi\.wait|toFake/;
+const WAITS = /vi\.wait|toFake|spyOn\(performance/;
+const STOPS = /^vi\.spyOn\(performance, "now"\)\.mockReturnValue\(/;
 const CLOCKS = /(performance|Date)\.now|hrtime|new Date\(\)|timers\/promises|set(Timeout|Interval)\(/;
