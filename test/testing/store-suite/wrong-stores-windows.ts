@@ -11,6 +11,7 @@ import type { WrongStore } from "./wrong-stores.js";
 
 const ONE_BY_ONE = "L2, L22 · tokens of a window come back";
 const JOINS = "L22 · of more than 18 amounts";
+const DROPS = "L22 · amounts that are over are dropped";
 const GIVES_BACK = "L22 · a give-back goes to";
 const NOW = "L22 · a settlement and a debit";
 const TOGETHER = "L10, L19, L22";
@@ -168,7 +169,7 @@ export const wrongWindows: readonly WrongStore[] = [
       const at = least(span)(amounts);
       amounts.splice(at, 2, joined(amounts[at] as Amount, amounts[at + 1] as Amount));
       setTo(bucket, amounts.filter(([last]) => last >= now));
-    }), JOINS],
+    }), DROPS],
   ["forgets the first date of joined amounts", joining(least(span), (a, b) => [b[0], a[1] + b[1], b[0]]), GIVES_BACK],
   ["gives back to the first amount that is over later", givingBack((bucket, date, units, now) =>
       date === undefined ? asItShould(bucket, date, units, now) : take(bucket, units, (amounts) => (date < now ? [] : amounts.filter(([last]) => last >= date).slice(0, 1)))), GIVES_BACK],

@@ -1,9 +1,11 @@
+import type { Decision } from "../../../../core/decision.js";
 import type { LimitOptions } from "../../../../core/limit.js";
 import { whenDone } from "../../../../limits/in-flight.js";
 import { daily } from "../../../../limits/quota.js";
 import { afterMs } from "../../../../limits/window.js";
 import { callsOn, type BucketCalls } from "../../bucket-calls.js";
 import { LARGEST, randomLimit } from "../../random.js";
+import type { StoreCall } from "../../states.js";
 import type { StoreCase, Trial } from "../../trial.js";
 import { playChargesTogether, playDated } from "./histories.js";
 
@@ -49,24 +51,27 @@ export const windowCases: readonly StoreCase[] = [
   },
   {
     name: "L22 · of more than 18 amounts the two neighbors that are shortest together become one, which comes back last",
-    cause:
-      "The record joins other amounts, at the earlier date, or at a refusal, or it drops one. Drop what is over first. " +
-      "Of neighbors that are equally short, the earliest become one.",
+    cause: "The record joins other amounts, at the earlier date, or at a refusal. Of equally short ones, the earliest become one.",
     needs: ["windows"],
     run: joinAmounts,
+  },
+  {
+    name: "L22 · amounts that are over are dropped before two are joined",
+    cause: "The record joins amounts, or drops one, although the first of 19 is over.",
+    needs: ["windows"],
+    run: dropBeforeJoining,
   },
   {
     name: "L22 · a give-back goes to the amount that encloses its date, at most what that holds, or nowhere",
     cause: "`adjust` gives tokens back to the next amount, to the last one, or to any, or counts the date by another window.",
     needs: ["windows", "adjust"],
-    async run(trial) {
-      await trial.openStores("mixed");
-      await giveBackWhatIsThere(trial);
-      await trial.part(
-        "What was taken before a reset, or longer ago than the window, is given back to what was taken later.",
-        () => giveBackWhatIsGone(trial),
-      );
-    },
+    run: giveBackWhatIsThere,
+  },
+  {
+    name: "L22 · what was taken before a reset, or longer ago than the window, is given back to nothing",
+    cause: "`adjust` gives tokens back to what was taken later.",
+    needs: ["windows", "adjust"],
+    run: giveBackWhatIsGone,
   },
   {
     name: "L22 · a settlement and a debit take tokens now, and a credit gives back what was taken last",
@@ -144,7 +149,7 @@ export const windowCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed");
       await playDated(trial, {
-        kindOf: windowKind, ticks: 40, versions: 3, back: true, concurrent: 2,
+        kindOf: windowKind, ticks: 24, versions: 3, back: true, concurrent: 2,
         methods: ["consume", "consume", "consume", "peek", "settle", "settle", "adjust", "renew"],
       });
       await trial.part("A block and a window are kept in one record, or a reset forgets only one of them.", () =>
@@ -152,7 +157,15 @@ export const windowCases: readonly StoreCase[] = [
           kindOf: windowKind, ticks: 14, versions: 2, back: true, concurrent: 2,
           methods: ["consume", "consume", "consume", "settle", "peek", "block", "reset"],
         }));
-      if (trial.has("consumeTogether")) await playChargesTogether(trial, windowKind, 16, [0, 1, 1_000, WINDOW_MS / 2, WINDOW_MS]);
+    },
+  },
+  {
+    name: "L10, L22 · charges of several keys with windows are made all or none",
+    cause: "`consumeTogether` takes the tokens of a window when another charge is refused.",
+    needs: ["windows", "consumeTogether"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      await playChargesTogether(trial, windowKind, 16, [0, 1, 1_000, WINDOW_MS / 2, WINDOW_MS]);
     },
   },
 ];
@@ -164,71 +177,80 @@ async function countAt(trial: Trial, bucket: BucketCalls, moves: readonly number
   }
 }
 
+/** Callers with one history. A store may be slow, so all of them call at once, and one look reads all dates. */
+function twinsOf(trial: Trial, capacity: number) {
+  const policy = trial.policy("twins", { ...windowLimit, capacity });
+  const keys = Array.from({ length: capacity }, (_, i) => `twin ${i}`);
+  const callAs = (one: Pick<StoreCall, "method" | "tokens" | "at">): StoreCall[] => keys.map((key) => ({ ...one, policy, key }));
+  return {
+    take: (tokens = 1): Promise<unknown> => trial.callAll(...callAs({ method: "consume", tokens })),
+    /** Takes one token, and is refused beside it: before or after. */
+    takeBesideRefusal: (): Promise<unknown> => trial.callAll(
+      ...callAs({ method: "consume", tokens: 1 }), ...callAs({ method: "consume", tokens: capacity + 1 }),
+    ),
+    adjust: (tokens: number, at?: StoreCall["at"]): Promise<unknown> => trial.callAll(...callAs({ method: "adjust", tokens, at })),
+    left: async (): Promise<number> => ((await trial.callAll(...callAs({ method: "consume", tokens: 0 })))[0] as Decision).remaining,
+    /** Asks for more than is left: each twin for another cost, so that the waits tell when each token comes back. */
+    look: (left: number): Promise<unknown> =>
+      trial.callAll(...callAs({ method: "consume", tokens: 0 }).slice(left).map((call, i) => ({ ...call, tokens: left + i + 1 }))),
+  };
+}
+
 async function joinAmounts(trial: Trial): Promise<void> {
   await trial.openStores("mixed");
-  const policy = trial.policy("p", { ...windowLimit, capacity: 26 });
-  const bucket = callsOn(trial, policy);
-  const start = trial.now;
+  const twins = twinsOf(trial, 24);
   // All gaps are different but two, which are the shortest. Behind the first of these is another short one: together
   // they are longer than most.
   const gaps = [900, 400, 700, 350, 360, 500, 350, 1_000, 600, 450, 1_100, 650, 550, 750, 950, 850, 1_050, 1_200];
-  await bucket.take(1);
+  await twins.take();
   for (const gap of gaps) {
     trial.move(gap);
-    await bucket.take(27); // never fits
-    await bucket.take(1);
+    await twins.takeBesideRefusal();
   }
+  await twins.look(5);
   // Each join from here on follows the one before it.
   for (const gap of [100, 50, 600, 1_300, 1_400]) {
     trial.move(gap);
-    await bucket.take(1);
+    await twins.take();
   }
-  await bucket.take(5); // refused
-  let date = start + WINDOW_MS;
-  for (const gap of [0, ...gaps]) {
-    date += gap;
-    for (const early of [1, 0]) {
-      trial.move(date - early - trial.now);
-      await bucket.take(0);
-    }
-  }
-  trial.move(WINDOW_MS);
-  // What is over is dropped first: there is room for a 19th amount once the first one is over.
-  const takes: number[] = [];
-  for (let i = 0; i < 19; i++) {
-    if (i === 18) trial.move((takes[0] as number) + WINDOW_MS - trial.now);
-    takes.push(trial.now);
-    await bucket.take(1);
+  await twins.look(0);
+}
+
+async function dropBeforeJoining(trial: Trial): Promise<void> {
+  await trial.openStores("mixed");
+  const twins = twinsOf(trial, 19);
+  const first = trial.now;
+  for (let i = 0; i < 18; i++) {
+    await twins.take();
     trial.move(300 + 20 * ((7 * i) % 11));
   }
-  for (const at of takes.slice(1)) await countAt(trial, bucket, [at + WINDOW_MS - 1 - trial.now, 1]);
+  trial.move(first + WINDOW_MS - trial.now);
+  await twins.take();
+  await twins.look(1);
 }
 
 async function giveBackWhatIsThere(trial: Trial): Promise<void> {
-  const bucket = callsOn(trial, trial.policy("there", { ...windowLimit, capacity: 60 }));
+  await trial.openStores("mixed");
+  const twins = twinsOf(trial, 40);
   const takes: number[] = [];
-  for (let i = 0; i < 24; i++) {
+  for (let i = 0; i < 20; i++) {
     takes.push(trial.now);
-    await bucket.take(1 + (i % 3));
+    await twins.take(1 + (i % 3));
     trial.move(300 + 100 * ((5 * i) % 7));
   }
   // Twice, as from a copy; more than is there; from an instant without a take, in an amount and between two.
-  for (const [i, tokens] of [[3, 1], [3, 9], [10, 2], [10, 1], [23, 1], [0, 1]] as const) {
-    await bucket.adjust(-tokens, takes[i]);
-    await bucket.take(0);
+  for (const [i, tokens] of [[4, 1], [4, 9], [10, 2], [10, 1], [19, 1], [0, 1]] as const) await twins.adjust(-tokens, takes[i]);
+  for (const [i, later] of [[5, 1], [6, 7], [18, 1]] as const) await twins.adjust(-1, { at: (takes[i] as number) + later });
+  await twins.look(await twins.left());
+  for (const i of [0, 4, 9]) {
+    trial.move(Math.max(0, (takes[i] as number) + WINDOW_MS - trial.now));
+    await twins.adjust(-1, takes[i]); // its own date is over
   }
-  for (const [i, later] of [[5, 1], [6, 7], [22, 1]] as const) await bucket.adjust(-1, { at: (takes[i] as number) + later });
-  for (const at of takes) {
-    for (const early of [1, 0]) {
-      trial.move(Math.max(0, at + WINDOW_MS - early - trial.now));
-      await bucket.take(0);
-    }
-    // Its own date is over.
-    await bucket.adjust(-1, at);
-  }
+  await twins.look(await twins.left());
 }
 
 async function giveBackWhatIsGone(trial: Trial): Promise<void> {
+  await trial.openStores("mixed");
   const bucket = callsOn(trial, trial.policy("gone", windowLimit));
   const first = trial.now;
   await bucket.take(10);
