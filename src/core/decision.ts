@@ -1,4 +1,5 @@
 import { backFrom, charge, isStale, msUntil, setBucket, spentAt, stillSpent, unitsOver } from "./bucket.js";
+import { memberOf } from "./check.js";
 import { costAt } from "./limit.js";
 import type { Bucket, Costs, Decision, Instant, Limit, Move, Origin, Policy, Reading, Refused } from "./model.js";
 
@@ -41,15 +42,21 @@ export function adjust(
     const limit = policy.limits[i] as Limit;
     const bucket = buckets[i] as Bucket;
     const units = stillSpent(costAt(changes, i) * limit.unitsPerToken, limit, now - (sinceAt(from, i) ?? now));
-    const most = typeof from === "object" && from.withoutDebt ? Math.max(0, limit.size - spentAt(bucket, limit, now)) : units;
+    const noDebt = typeof from === "object" && memberOf(from, "withoutDebt");
+    const most = noDebt ? Math.max(0, limit.size - spentAt(bucket, limit, now)) : units;
     charge(bucket, limit, now, Math.min(units, most), from);
   }
   return true;
 }
 
+/** The instant at which tokens were taken that come back, or at which those in flight were. */
+export function takenAt(from: Instant, name: "at" | "heldAt"): number | undefined {
+  return typeof from === "object" ? memberOf(from, name) : from;
+}
+
 /** The instant since which a limit that is a rate refills what is given back. */
 export function sinceAt(from: Instant, position: number): number | undefined {
-  const since = typeof from === "object" ? from.since : undefined;
+  const since = typeof from === "object" ? memberOf(from, "since") : undefined;
   return typeof since === "object" ? since[position] : since;
 }
 

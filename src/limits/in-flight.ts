@@ -1,4 +1,5 @@
 import { checkOptions, expected, positiveInteger } from "../core/check.js";
+import { takenAt } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Dating, InFlightTimes, Returns } from "../core/model.js";
 import { HeldRecords } from "../stores/memory/held-records.js";
@@ -69,7 +70,7 @@ export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): D
     kind: {
       dateOf,
       backTo(from) {
-        const taken = typeof from === "object" ? from.heldAt : from;
+        const taken = takenAt(from, "heldAt");
         // A debit and a credit leave tokens in flight alone, and state no instant.
         return taken === undefined ? null : dateOf(taken);
       },

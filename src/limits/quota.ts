@@ -1,4 +1,5 @@
 import { checkOptions, expected, ownMembers } from "../core/check.js";
+import { takenAt } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Dating, Kind, Renewal } from "../core/model.js";
 import { datedWork } from "./dated-work.js";
@@ -113,7 +114,7 @@ export function quotaDating(facts: Dating["facts"], dateOf: (now: number) => num
   const kind: Kind = {
     dateOf,
     backTo(from) {
-      const taken = typeof from === "object" ? from.at : from;
+      const taken = takenAt(from, "at");
       return taken === undefined ? undefined : dateOf(taken);
     },
     retryAfterMs: Infinity,

@@ -1,4 +1,5 @@
 import { expected, positiveInteger } from "../core/check.js";
+import { takenAt } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Kind, ReturnsAfter } from "../core/model.js";
 import { WindowTable } from "../stores/memory/window-table.js";
@@ -31,7 +32,7 @@ export function afterMs(ms: number | Pick<ReturnsAfter, "afterMs">): ReturnsAfte
   const kind: Kind = {
     dateOf,
     backTo(from) {
-      const taken = typeof from === "object" ? from.at : from;
+      const taken = takenAt(from, "at");
       return taken === undefined ? undefined : dateOf(taken);
     },
     retryAfterMs: Infinity,

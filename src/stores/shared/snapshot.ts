@@ -1,7 +1,7 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
 import { datedWorkOf, rateNumbers, type DatedPart, type DatedWork } from "../../port/dated.js";
-import type { Decision } from "../../core/decision.js";
+import { sinceAt, type Decision } from "../../core/decision.js";
 import { consumeBlocked, peekBlocked } from "../../core/records.js";
 import { StoreError } from "./store-error.js";
 import type { Policy } from "../../core/policy.js";
@@ -23,7 +23,7 @@ export function datedOf(parts: readonly StorePart[]): DatedWork | undefined {
 
 /** Six numbers for each limit of an adjustment, for a server: those of its rules. Undefined if it needs none. */
 export function numbersOfRates(parts: readonly StorePart[]): readonly number[] | undefined {
-  if (parts.every(({ from }) => typeof from !== "object" || from.since === undefined)) return undefined;
+  if (parts.every(({ from }) => sinceAt(from, 0) === undefined)) return undefined;
   return parts.flatMap((part) => part.policy.limits.flatMap((_, i) => rateNumbers(part, i)));
 }
 
