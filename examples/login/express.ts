@@ -1,7 +1,7 @@
 // A login for Express that limits guesses. No stranger can lock the owner out: a browser that logged in before has guesses of its own.
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import express, { type Express, type Request } from "express";
-import { addressKey, combine, createLimiter, MemoryStore, perHour, unlimited, type Store } from "sluice";
+import { addressKey, afterMs, combine, createLimiter, MemoryStore, perHour, unlimited, type Store } from "sluice";
 import { rateLimit } from "sluice/express";
 
 interface LoginOptions {
@@ -16,7 +16,7 @@ export function createApp({ check, secret, store = new MemoryStore() }: LoginOpt
   const limiter = combine({
     place: createLimiter({ policy: { name: "login-place", capacity: 5, refill: perHour(5) }, store }),
     strangers: createLimiter({ policy: { name: "login-strangers", capacity: 20, refill: perHour(20) }, store }),
-    network: createLimiter({ policy: { name: "login-network", capacity: 100, refill: perHour(100) }, store }),
+    network: createLimiter({ policy: { name: "login-network", capacity: 100, returns: afterMs(3_600_000) }, store }),
   });
   const limited = rateLimit({
     limiter,

@@ -1,6 +1,6 @@
 // A login for web-standard servers that limits guesses, like express.ts beside it.
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-import { addressKey, combine, createLimiter, MemoryStore, perHour, unlimited, type Store } from "sluice";
+import { addressKey, afterMs, combine, createLimiter, MemoryStore, perHour, unlimited, type Store } from "sluice";
 import { rateLimit } from "sluice/web";
 
 interface LoginOptions {
@@ -26,7 +26,7 @@ export function login({ check, secret, addressOf, store = new MemoryStore() }: L
   const limiter = combine({
     place: createLimiter({ policy: { name: "login-place", capacity: 5, refill: perHour(5) }, store }),
     strangers: createLimiter({ policy: { name: "login-strangers", capacity: 20, refill: perHour(20) }, store }),
-    network: createLimiter({ policy: { name: "login-network", capacity: 100, refill: perHour(100) }, store }),
+    network: createLimiter({ policy: { name: "login-network", capacity: 100, returns: afterMs(3_600_000) }, store }),
   });
   const limited = rateLimit({
     limiter,

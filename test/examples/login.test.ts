@@ -139,14 +139,18 @@ describe.each(Object.entries(servers))("%s", (_, serve) => {
     expect(await guess("ann", 6, { network: "home" })).toEqual([...times(5, 401), 429]);
   });
 
-  test("one password at many accounts: a network gets 100 guesses, and a known browser in it is not slowed", async () => {
-    const { enter, guess, checked } = await door();
+  test("one password at many accounts: a network gets 100 guesses in an hour, and a known browser in it is not slowed", async () => {
+    const { clock, enter, guess, checked } = await door();
     const known: From = {};
     expect(await enter("ann", "ann's secret", known)).toBe(204);
     checked.splice(0);
     for (let i = 0; i < 102; i++) await guess(`victim ${i}`, 1);
     expect(checked).toHaveLength(100);
     expect([await enter("ann", "ann's secret", known), await enter("bob", "bob's secret"), await enter("bob", "bob's secret", { network: "work" })]).toEqual([204, 429, 204]);
+    clock.advance(HOUR - 1);
+    expect(await enter("bob", "bob's secret")).toBe(429);
+    clock.advance(1);
+    expect(await enter("bob", "bob's secret")).toBe(204);
   });
 
   test("without an e-mail address nothing is checked", async () => {
@@ -214,6 +218,74 @@ describe.each(Object.entries(servers))("%s", (_, serve) => {
       // The owner's other browsers have their own.
       expect(await enter("ann", "ann's secret", { network: "work" })).toBe(204);
     });
+  });
+});
+
+describe("web: one network guesses at other accounts at most 100 times in any hour, whatever it did before", () => {
+  const MINUTE = 60_000;
+
+  interface Preparation {
+    /** How long each login to an account of the attacker takes. */
+    readonly workMs: number;
+    readonly everyMs: number;
+    readonly forMs: number;
+  }
+
+  /** The times at which a guess was checked. The attacker logs in to its own accounts as often as it can, and then guesses. */
+  async function wrongGuesses({ workMs, everyMs, forMs }: Preparation): Promise<readonly number[]> {
+    const { clock, options } = setup();
+    const wrong: number[] = [];
+    const begun = new Map<string, () => Promise<void>>();
+    const send = await (servers["web"] as (typeof servers)[string])({
+      ...options,
+      async check(email, password) {
+        if (!email.startsWith("own ")) return wrong.push(clock.now()) === 0;
+        await begun.get(password)?.();
+        return true;
+      },
+    });
+
+    let count = 0;
+    const underWay: Array<{ readonly until: number; readonly end: () => Promise<unknown> }> = [];
+    /** Begins a login, and returns whether it was allowed. */
+    const begin = async (): Promise<boolean> => {
+      const password = `${count++}`;
+      let answer: Promise<Response> | undefined;
+      const entered = new Promise<true>((enter) => {
+        begun.set(password, () => new Promise((finish) => {
+          underWay.push({ until: clock.now() + workMs, end: async () => (finish(), (await answer)?.text()) });
+          enter(true);
+        }));
+      });
+      answer = send({ email: `own ${count % 60}`, password }, "10.0.0.7", "");
+      return (await Promise.race([entered, answer])) === true;
+    };
+    const endDone = async (): Promise<void> => {
+      while (underWay[0] !== undefined && underWay[0].until <= clock.now()) await underWay.shift()?.end();
+    };
+
+    const start = clock.now();
+    for (; clock.now() < start + forMs; clock.advance(everyMs)) {
+      await endDone();
+      while (await begin());
+    }
+    for (const until = clock.now() + 3 * HOUR; clock.now() < until; clock.advance(MINUTE)) {
+      await endDone();
+      while ((await send({ email: `victim ${count++}`, password: "guess" }, "10.0.0.7", "")).status === 401);
+    }
+    return wrong;
+  }
+
+  test.each<[string, Preparation]>([
+    ["nothing", { workMs: 0, everyMs: MINUTE, forMs: 0 }],
+    ["logins of 4 minutes that overlap, for 2 hours", { workMs: 4 * MINUTE, everyMs: 2 * MINUTE, forMs: 2 * HOUR }],
+    ["logins of 50 minutes that overlap, for a day", { workMs: 50 * MINUTE, everyMs: 10 * MINUTE, forMs: 24 * HOUR }],
+    ["logins of 90 minutes, for a day", { workMs: 90 * MINUTE, everyMs: 10 * MINUTE, forMs: 24 * HOUR }],
+  ])("%s", async (_, preparation) => {
+    const times = await wrongGuesses(preparation);
+    const most = Math.max(...times.map((from) => times.filter((time) => time >= from && time < from + HOUR).length));
+    // It had all of them: the bound is no larger than it needs to be.
+    expect(most).toBe(100);
   });
 });
 
