@@ -178,9 +178,9 @@ describeWith("chromium", "the live page", () => {
     expect(problems).toEqual([]);
   });
 
-  const served = async (on = page): Promise<{ bucket: number; window: number }> => {
-    const [bucket = 0, , window = 0] = await on.$$eval(".numbers b", (all) => all.map((each) => Number(each.textContent)));
-    return { bucket, window };
+  const served = async (on = page): Promise<{ bucket: number; sliding: number; window: number }> => {
+    const [bucket = 0, , sliding = 0, , window = 0] = await on.$$eval(".numbers b", (all) => all.map((each) => Number(each.textContent)));
+    return { bucket, sliding, window };
   };
 
   test("two bursts at the edge of a window: the fixed window serves more at once, the bucket as many in the end", async () => {
@@ -189,15 +189,18 @@ describeWith("chromium", "the live page", () => {
     await page.fill("#refill", "50"); // a window of two seconds
     await page.click("#edge");
     await sent("You", 21);
-    const { bucket, window } = await served();
+    const { bucket, sliding, window } = await served();
     expect(window).toBeGreaterThan(bucket);
+    expect(window).toBeGreaterThan(sliding);
     expect(await page.textContent("#window-note")).toBe("10 in 2 s, counted anew in each window: around its edge up to 20 at once.");
     expect(await page.$$eval("#compare tbody th", (all) => all.map((each) => each.textContent))).toEqual(["in 0.5 s", "in 2 s"]);
     await page.waitForSelector('#edge[aria-disabled="false"]');
     expect(await page.textContent("#note")).toBe("Two bursts of 10 came around the window's end, and then a request for each token.");
     expect((await served()).bucket, "the requests that follow are served").toBeGreaterThan(bucket);
-    const [atOnce = 0, windowAtOnce = 0] = await page.$$eval("#compare tbody tr:first-child td", (all) => all.map((each) => Number(each.textContent)));
+    const [atOnce = 0, , windowAtOnce = 0] = await page.$$eval("#compare tbody tr:first-child td", (all) => all.map((each) => Number(each.textContent)));
     expect(windowAtOnce).toBeGreaterThan(atOnce);
+    expect(await page.textContent("#sliding-in-all"), "the sliding window keeps its limit").toBe("10");
+    expect(await page.textContent("#sliding-note")).toBe("Never more than 10 in any 2 s. Each request comes back 2 s after it was served.");
   });
 
   test("two bursts wait in the sandbox where a window is long, and the page says how long", async () => {

@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import { Levels } from "../../examples/server/page/levels.js";
 import { MostWithin, Peaks } from "../../examples/server/page/most.js";
 import { oneAtATime } from "../../examples/server/page/one-at-a-time.js";
+import { SlidingWindow } from "../../examples/server/page/sliding.js";
 import { statusAt } from "../../examples/server/page/status.js";
+import { WindowBeside } from "../../examples/server/page/window.js";
 
 /** Five tokens, of which one comes back in 2 s. */
 const NUMBERS = { capacity: 5, tokens: 5, everyMs: 10_000 };
@@ -72,6 +74,20 @@ describe("the most in one span", () => {
     expect(most([0, 10_000])).toBe(1);
     expect(most([0, 9_999])).toBe(2);
   });
+});
+
+test("a sliding window beside the bucket serves its limit in any span, and each request comes back so long after it", () => {
+  const beside = new WindowBeside(SlidingWindow);
+  beside.restart({ capacity: 2, tokens: 2, everyMs: 1_000 }, 0.5);
+  for (const at of [0.9, 400.2, 999.9, 1_000.1, 1_399.9, 1_400.1]) beside.consume(at);
+  expect([beside.served, beside.refused, beside.peaks.inAll]).toEqual([4, 2, 2]);
+  const { levels, marks, againAt } = beside.scene(2_500);
+  expect(marks.map(({ outcome }) => outcome)).toEqual(["served", "served", "refused", "served", "refused", "served"]);
+  expect(levels.filter(({ at, tokens }, i) => at !== levels[i - 1]?.at || tokens !== levels[i - 1]?.tokens).map(({ at, tokens }) => [at, tokens])).toEqual([
+    [0, 2], [0, 1], [400, 1], [400, 0], [999, 0], [1_000, 0], [1_000, 1], [1_000, 0], [1_399, 0], [1_400, 0], [1_400, 1], [1_400, 0],
+    [2_000, 0], [2_000, 1], [2_400, 1], [2_400, 2], [2_500, 2],
+  ]);
+  expect(againAt).toBeNull();
 });
 
 test("one at a time: calls during a run share one more, which begins after it", async () => {

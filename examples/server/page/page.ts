@@ -1,5 +1,5 @@
 /** The program of the live page: reads the controls, asks the server for the level, and shows the results. */
-import { describeMark, drawChart, markByKey, summarize, type ChartMark, type ChartScene } from "../../../src/command/chart/index.js";
+import { describeMark, drawChart, FixedWindow, markByKey, summarize, type ChartMark, type ChartScene } from "../../../src/command/chart/index.js";
 import type { Facts, LevelAnswer } from "../live.js";
 import { Answers } from "./answers.js";
 import { Clients, DEVICES, identityOf, LANES, phoneOf, type Lane, type Mark } from "./clients.js";
@@ -9,6 +9,7 @@ import { Peaks } from "./most.js";
 import { Notes } from "./notes.js";
 import { oneAtATime } from "./one-at-a-time.js";
 import { Reports } from "./reports.js";
+import { SlidingWindow } from "./sliding.js";
 import { statusAt } from "./status.js";
 import { WindowBeside } from "./window.js";
 import { inCode, inWords, round } from "./words.js";
@@ -31,7 +32,8 @@ const policies = new Map<string, Numbers>(facts.policies.map((each) => [each.nam
 for (const name of [...facts.users, "device phone", ...Object.values(DEVICES)]) caller.append(new Option(name, name));
 for (const { name } of facts.policies) policy.append(new Option(name, name));
 
-const [levels, beside, answers, notes] = [new Levels(), new WindowBeside(), new Answers(), new Notes(facts)];
+const [levels, beside, sliding, answers, notes] = [new Levels(), new WindowBeside(FixedWindow), new WindowBeside(SlidingWindow), new Answers(), new Notes(facts)];
+const windows = [["sliding", "A sliding", sliding], ["window", "A fixed", beside]] as const;
 let peaks = new Peaks(1);
 const marks: ChartMark[] = [];
 let chosen: number | null = null;
@@ -50,7 +52,7 @@ function onResponse({ at, lane, status }: Mark, response: Response): void {
   count.sent++;
   count[status < 300 ? "passed" : status === 429 ? "limited" : "other"]++;
   if (lane === "You") {
-    beside.consume(at);
+    for (const [, , window] of windows) window.consume(at);
     if (status < 300) peaks.add(at);
     void answers.show(response);
   }
@@ -67,9 +69,11 @@ function showCounts(): void {
   });
   byId("counts").replaceChildren(...rows);
   const { passed, limited } = counts.get("You") as { passed: number; limited: number };
-  for (const [id, count] of [["bucket-served", passed], ["bucket-refused", limited], ["window-served", beside.served], ["window-refused", beside.refused]] as const) tell(id, String(count));
-  const most = [["at-once", peaks.atOnce], ["in-all", peaks.inAll], ["window-at-once", beside.peaks.atOnce], ["window-in-all", beside.peaks.inAll]] as const;
-  for (const [id, count] of most) tell(id, String(count));
+  const shown = (id: string, served: number, refused: number, { atOnce, inAll }: Peaks): void => {
+    for (const [what, count] of Object.entries({ served, refused, "at-once": atOnce, "in-all": inAll })) tell(`${id}-${what}`, String(count));
+  };
+  shown("bucket", passed, limited, peaks);
+  for (const [id, , window] of windows) shown(id, window.served, window.refused, window.peaks);
 }
 
 /** Another number after each change of caller, policy or numbers. An answer counts only for the question that was asked. */
@@ -106,16 +110,19 @@ function draw(): void {
   const span = { from: now - pastMs, to: now + futureMs, now, axis: "ago" } as const;
   const scene: ChartScene = { ...sizeOf("chart"), ...span, unit: "tokens", capacity, levels: levels.line(now, now + futureMs), marks, lanes: LANES, againAt: levels.againAt(now), chosen };
   byId("chart").innerHTML = drawChart(scene);
-  const window: ChartScene = { ...sizeOf("window-chart"), ...span, ...beside.scene(now), unit: "requests", lanes: ["You"] };
-  byId("window-chart").innerHTML = drawChart(window);
+  const others = windows.map(([id, name, window]) => {
+    const other: ChartScene = { ...sizeOf(`${id}-chart`), ...span, ...window.scene(now), unit: "requests", lanes: ["You"] };
+    byId(`${id}-chart`).innerHTML = drawChart(other);
+    return [id, `${name} window of ${round(window.windowMs / 1_000)} s.`, other] as const;
+  });
   const status = statusAt(now, levels, capacity, facts.onStoreError);
   if (status !== null) {
     byId("state").dataset["state"] = status.state;
     tell("state", status.text);
   }
-  latest = { scene, window };
+  latest = { scene, others };
 }
-let latest: { readonly scene: ChartScene; readonly window: ChartScene } | undefined;
+let latest: { readonly scene: ChartScene; readonly others: ReadonlyArray<readonly [id: string, name: string, scene: ChartScene]> } | undefined;
 
 function sizeOf(id: string): { readonly width: number; readonly height: number } {
   const svg = byId<SVGSVGElement>(id);
@@ -130,7 +137,7 @@ function announce(): void {
   if (status !== null) tell("status", status.said);
   if (latest === undefined) return;
   tell("chart-text", summarize(latest.scene));
-  tell("window-text", `A fixed window of ${round(beside.windowMs / 1_000)} s. ${summarize(latest.window)}`);
+  for (const [id, name, scene] of latest.others) tell(`${id}-text`, `${name} ${summarize(scene)}`);
 }
 
 function onClick(id: string, run: (button: HTMLButtonElement) => unknown): void {
@@ -194,13 +201,14 @@ for (const id of CHOOSERS) byId(id).addEventListener("blur", ({ relatedTarget })
 function restart(): void {
   question++;
   levels.restart(numbers());
-  beside.restart(numbers(), performance.now());
+  for (const [, , window] of windows) window.restart(numbers(), performance.now());
   peaks = new Peaks(beside.windowMs);
   tell("policy-text", inWords(numbers()));
   for (const code of document.querySelectorAll(".policy-code")) code.textContent = inCode(numbers());
   const period = `${round(beside.windowMs / 1_000)} s`;
   tell("at-once-name", `in ${round(peaks.atOnceMs / 1_000)} s`);
   tell("in-all-name", `in ${period}`);
+  tell("sliding-note", `Never more than ${numbers().capacity} in any ${period}. Each request comes back ${period} after it was served.`);
   tell("window-note", `${numbers().capacity} in ${period}, counted anew in each window: around its edge up to ${2 * numbers().capacity} at once.`);
   showCounts();
 }

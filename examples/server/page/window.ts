@@ -1,13 +1,15 @@
-/** The same requests on a fixed window with the same numbers, counted in the page. */
-import { FixedWindow, type ChartLevel, type ChartMark } from "../../../src/command/chart/index.js";
+/** The same requests on a window with the same numbers, counted in the page. */
+import type { ChartLevel, ChartMark } from "../../../src/command/chart/index.js";
 import type { Numbers } from "./levels.js";
 import { Peaks } from "./most.js";
+import type { Counter } from "./sliding.js";
 
 const KEPT_MS = 30_000;
 
-/** A fixed window of the chosen policy's capacity, as long as its full refill takes. */
+/** A window of the chosen policy's capacity, as long as its full refill takes. */
 export class WindowBeside {
-  #window = new FixedWindow(1, 1);
+  readonly #kind: new (limit: number, windowMs: number) => Counter;
+  #window: Counter;
   #points: ChartLevel[] = [];
   #marks: ChartMark[] = [];
   /** The most that were served, at once and within the length of a window, since it began with these numbers. */
@@ -15,17 +17,23 @@ export class WindowBeside {
   served = 0;
   refused = 0;
 
+  constructor(kind: new (limit: number, windowMs: number) => Counter) {
+    this.#kind = kind;
+    this.#window = new kind(1, 1);
+  }
+
   /** Begins again with other numbers. The counts stay. */
   restart({ capacity, tokens, everyMs }: Numbers, now: number): void {
-    this.#window = new FixedWindow(capacity, (capacity * everyMs) / tokens);
+    this.#window = new this.#kind(capacity, (capacity * everyMs) / tokens);
     this.peaks = new Peaks(this.#window.windowMs);
-    this.#points = [this.#window.levelAt(now)];
+    this.#points = [this.#window.levelAt(Math.floor(now))];
     this.#marks = [];
   }
 
-  /** Counts one request. */
-  consume(at: number): void {
-    this.#closeWindow(at);
+  /** Counts one request, in whole milliseconds as the sliding window does. */
+  consume(now: number): void {
+    const at = Math.floor(now);
+    this.#bringBack(at);
     this.#points.push({ at, tokens: this.left });
     const isServed = this.#window.consume(at);
     this.#points.push(this.#window.levelAt(at));
@@ -38,8 +46,9 @@ export class WindowBeside {
   }
 
   /** The parts of the chart that are its own. */
-  scene(now: number): { readonly capacity: number; readonly levels: ChartLevel[]; readonly marks: ChartMark[]; readonly edges: readonly number[]; readonly againAt: number | null } {
-    this.#closeWindow(now);
+  scene(instant: number): { readonly capacity: number; readonly levels: ChartLevel[]; readonly marks: ChartMark[]; readonly edges: readonly number[]; readonly againAt: number | null } {
+    const now = Math.floor(instant);
+    this.#bringBack(now);
     const current = this.#window.levelAt(now);
     return { capacity: this.#window.limit, levels: [...this.#points, current], marks: this.#marks, edges: this.#window.edges, againAt: current.tokens === 0 ? this.#window.endAt(now) : null };
   }
@@ -59,16 +68,18 @@ export class WindowBeside {
     return this.#points.at(-1)?.tokens ?? 0;
   }
 
-  /** The instant at which the current window ends, or null when there is none. */
+  /** The instant at which the window has more left, or null when it is full. */
   endAt(now: number): number | null {
     return this.#window.endAt(now);
   }
 
-  // A window that ended by `now` is full again at its end.
-  #closeWindow(now: number): void {
-    const last = this.#points.at(-1) as ChartLevel;
-    const end = this.#window.endAt(last.at);
-    if (end !== null && end <= now) this.#points.push({ at: end, tokens: last.tokens }, { at: end, tokens: this.#window.limit });
+  // A fixed window is full again at its end. In a sliding one, requests come back one after another.
+  #bringBack(now: number): void {
+    for (let { at, tokens } = this.#points.at(-1) as ChartLevel, end = this.#window.endAt(at); end !== null && end <= now; end = this.#window.endAt(at)) {
+      this.#points.push({ at: end, tokens });
+      ({ at, tokens } = this.#window.levelAt(end));
+      this.#points.push({ at, tokens });
+    }
     while (this.#points.length > 2 && (this.#points[1] as ChartLevel).at < now - KEPT_MS) this.#points.shift();
   }
 }
