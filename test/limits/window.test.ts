@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  afterMs, createLimiter, definePolicy, MemoryStore, whenDone, type Decision, type LimitOptions, type Policy,
+  afterMs, createLimiter, daily, definePolicy, MemoryStore, whenDone, type Decision, type LimitOptions, type Policy, type PolicyOptions,
 } from "../../src/index.js";
 import { ManualClock } from "../../src/testing/index.js";
 
@@ -295,6 +295,40 @@ describe("L14, L22 · numbers that change", () => {
       }
       expect(mostIn(takes, Math.min(...versions.map(({ ms }) => ms)))).toBeLessThanOrEqual(Math.max(...versions.map(({ capacity }) => capacity)));
     }), RUNS);
+  });
+
+  // How long before the deployment the old bound of one capacity reaches, and until when the old tokens matter after it.
+  test.each<[string, LimitOptions, number, number]>([
+    ["a longer window", { capacity: 5, returns: afterMs(3_600_000) }, 3_600_000, 60_001],
+    ["a shorter window", { capacity: 5, returns: afterMs(10_000) }, 10_000, 60_000],
+    ["a rate", { capacity: 5, refill: { tokens: 5, everyMs: 60_000 } }, 1, 60_000],
+    ["a quota", { capacity: 5, renews: daily() }, 86_400_000, 60_000],
+  ])("L14 · a deployment from %s to a window under one name lets one capacity more through, once (L22)", (_, old, reach, until) => {
+    let most = 0;
+    fc.assert(fc.property(fc.integer({ min: 1_000, max: 86_000_000 }), fc.array(fc.integer({ min: 1, max: 2 }), { minLength: 8, maxLength: 30 }), (deployed, costs) => {
+      const clock = new ManualClock(0);
+      const store = new MemoryStore({ clock: clock.now });
+      const takes: Take[] = [];
+      // Greedy callers: all that is there at the deployment, and then what each refusal says.
+      const ask = (policy: Policy, tokens: number): number => {
+        const decision = store.consume(policy, "k", tokens);
+        if (decision.allowed) takes.push({ at: clock.now(), tokens, decision, back: 0 });
+        return decision.retryAfterMs;
+      };
+      const before = definePolicy({ name: "w", ...old } as PolicyOptions);
+      for (const share of [0.5, 1]) {
+        clock.set(Math.floor(deployed * share));
+        for (const cost of costs.slice(0, 6)) ask(before, cost);
+      }
+      for (const cost of costs) clock.advance(ask(policyOf(5, 60_000), cost));
+      const since = (from: number): Take[] => takes.filter(({ at }) => at > from);
+      const around = since(deployed - reach).filter(({ at }) => at < deployed + until).reduce((sum, { tokens }) => sum + tokens, 0);
+      expect(around).toBeLessThanOrEqual(2 * 5);
+      most = Math.max(most, around);
+      expect(mostIn(since(deployed), 60_000)).toBeLessThanOrEqual(5);
+    }), RUNS);
+    // All that the law allows, where the old tokens do not count.
+    expect(most).toBe(10);
   });
 
   test("L22 · another kind under one name counts apart: one capacity more, once", () => {

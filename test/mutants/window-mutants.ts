@@ -26,6 +26,8 @@ export const windowMutants: readonly Mutant[] = [
   { item: "L22", test: LIST, in: "checkSameLength", find: "other === undefined || other === afterMs", replace: "true" },
   { item: "L22", test: AMOUNTS, in: "windowAmounts", find: "left -= list[i + 1] as number;", replace: "left -= 1;" },
   { item: "L22", test: AMOUNTS, in: "afterMs", find: "fullMs: length - 1", replace: "fullMs: Infinity" },
+  { item: "L22", test: "window-outage", in: "shareOfLimit", find: "capacity: share, returns: limit.returns", replace: "capacity, returns: limit.returns" },
+  { item: "L14", test: LIST, in: "dropOver", find: "list[i] = latest;", replace: "" },
   { item: "L13", test: TABLE, in: "WindowTable.put", find: "entry.spent > 0 && entry.at < now", replace: "false" },
   { item: "L13", test: TABLE, in: "MemoryShard.#forget", find: "this.#onRemoved?.(", replace: "void (" },
   { item: "L13", test: TABLE, in: "Rows.write", find: "place === 0 || POOL_OF[place % MOST_IN_PLACE] !== POOL_OF[count]", replace: "place === 0" },

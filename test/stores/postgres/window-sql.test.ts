@@ -1,4 +1,5 @@
 // L8, L22 on Postgres: the functions that decide and that grant, beside the core. After each call the row is what the core keeps.
+import { threadId } from "node:worker_threads";
 import pg from "pg";
 import { PostgresStore } from "sluice/postgres";
 import { ManualClock } from "sluice/testing";
@@ -7,7 +8,8 @@ import { afterMs, definePolicy } from "sluice";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { playBesideCore } from "../../helpers/window-history.js";
 
-const table = `windows_${process.pid}`;
+// `npm run mutants` runs this file in two threads at once.
+const table = `windows_${process.pid}_${threadId}`;
 
 describeWith("postgres", "a window in Postgres", () => {
   let pool: pg.Pool;

@@ -1,7 +1,7 @@
 // How many calls reach Redis: batches, the deny cache, and what makes either of them ask again.
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import type { Redis } from "ioredis";
-import { createLimiter, createObserver, definePolicy, perHour, perSecond } from "sluice";
+import { afterMs, createLimiter, createObserver, definePolicy, perHour, perSecond } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { expect, test, vi } from "vitest";
@@ -237,6 +237,48 @@ describeWith("redis-server", "calls to Redis", () => {
     await other.reset(slow, "a");
     clock.advance(1_000);
     expect((await one.consume(slow, "a", 1)).allowed).toBe(true);
+  });
+
+  test("L22 · a window: who waits as told is served, and the cache adds at most denyCacheMs to a give-back of another process", async () => {
+    const clock = new ManualClock();
+    const window = definePolicy({ name: "tier", capacity: 3, returns: afterMs(5_000) });
+    const { calls, store } = counting(client, { clock: clock.now });
+    const other = createLimiter({ policy: window, store: new RedisStore(client, { clock: clock.now }) });
+    const own = createLimiter({ policy: window, store });
+    const plain = new RedisStore(client, { clock: clock.now, denyCacheMs: 0 });
+    for (let i = 0; i < 3; i++) {
+      await (i === 0 ? own : other).consume("a");
+      clock.advance(200);
+    }
+    // Told waits are the server's, and exact.
+    calls.length = 0;
+    for (const ms of [0, 1, 500, 498]) {
+      clock.advance(ms);
+      for (const cost of [1, 2, 3]) expect(await own.consume("a", cost)).toEqual(await plain.peek(window, "a", cost));
+    }
+    expect(calls).toEqual([1]);
+    clock.advance((await own.consume("a")).retryAfterMs - 1);
+    expect((await own.consume("a")).allowed).toBe(false);
+    clock.advance(1);
+    expect((await own.consume("a")).allowed).toBe(true);
+
+    // A give-back of this process counts at once.
+    expect(await own.consume("a")).toMatchObject({ allowed: false, retryAfterMs: 200 });
+    clock.advance(200);
+    const second = await own.consume("a");
+    expect((await own.consume("a")).allowed).toBe(false);
+    await own.refund("a", second);
+    expect((await own.consume("a")).allowed).toBe(true);
+
+    // One of another process, after denyCacheMs at the latest.
+    clock.advance(200);
+    const third = await other.consume("a");
+    expect(await own.consume("a")).toMatchObject({ allowed: false, retryAfterMs: 4_600 });
+    await other.refund("a", third);
+    clock.advance(999);
+    expect((await own.consume("a")).allowed).toBe(false);
+    clock.advance(1);
+    expect((await own.consume("a")).allowed).toBe(true);
   });
 
   test("a block of this process is seen at once, and its end; one of another process after denyCacheMs at the latest", async () => {
