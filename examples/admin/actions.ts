@@ -89,16 +89,16 @@ export function expectThat(isRight: boolean, expected: string): asserts isRight 
 /** Does what an operator wants. Throws a {@link BadRequest} for a mistake and a {@link StoreFailed} for an outage. */
 export async function act({ limiter, policy }: OperatedLimiter, { verb, key, limit, tokens = 0, forMs = 0 }: Order): Promise<void> {
   const now = policy?.(key) ?? limiter.policy;
-  const choice = policy === undefined ? [] : ([{ policy: now }] as const);
+  const choice = policy === undefined ? {} : { policy: now };
   const names = now.limits.flatMap(({ name, returns }) => (returns === undefined && name !== undefined ? [name] : []));
   const isOne = now.limits.length === 1;
   if (verb === "credit" || verb === "debit") expectThat(isOne || (limit !== undefined && names.includes(limit)), `one of the limits ${names.join(", ")}`);
-  const amount = isOne || limit === undefined ? tokens : { [limit]: tokens };
+  const cost = isOne || limit === undefined ? tokens : { [limit]: tokens };
   await failures(async () => {
-    if (verb === "credit") await limiter.credit(key, amount, ...choice);
-    else if (verb === "debit") await limiter.debit(key, amount, ...choice);
-    else if (verb === "block") await limiter.block(key, forMs, ...choice);
-    else await limiter.reset(key, ...choice);
+    if (verb === "credit") await limiter.credit(key, { cost, ...choice });
+    else if (verb === "debit") await limiter.debit(key, { cost, ...choice });
+    else if (verb === "block") await limiter.block(key, forMs, choice);
+    else await limiter.reset(key, choice);
   });
 }
 

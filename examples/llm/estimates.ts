@@ -69,8 +69,8 @@ function play({ estimate, reserved, settles = true, window = false }: Way, minut
       held -= taken;
       beyond += Math.max(0, used - taken);
       usual += 0.05 * (used / MOST - usual);
-      if (settles) limiter.settle("all", decision, { tokens: used });
-      else limiter.settle("all", decision, {}); // its place comes back, and its tokens stay taken
+      if (settles) limiter.settle("all", decision, { cost: { tokens: used } });
+      else limiter.settle("all", decision, { cost: {} }); // its place comes back, and its tokens stay taken
     }
     endings.delete(now);
     const part = partAt(now);

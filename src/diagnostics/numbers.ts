@@ -20,7 +20,7 @@ type ChargedLimits =
  * alone has none.
  */
 export function checkNumbers(
-  title: string, members: readonly NumberedMember[], charged: ReadonlyArray<ChargedLimits | null>, tokens: readonly unknown[],
+  members: readonly NumberedMember[], charged: ReadonlyArray<ChargedLimits | null>, tokens: readonly unknown[],
 ): void {
   const policies = tokens.map((): Policy | null => null);
   charged.forEach((each, i) => {
@@ -32,8 +32,8 @@ export function checkNumbers(
     const given = tokens[i];
     if (policy === null || policy.limits.length === 1 || !(Number.isSafeInteger(given) && (given as number) > 0)) return;
     throw new TypeError(
-      `${expected(title, "an object with the names of limits", given)}. Policy "${policy.name}" has ` +
-      `${policy.limits.length} limits: write ${codeOfMembers(members, policies, tokens)}`,
+      `${expected("cost", "an object with the names of limits", given)}. Policy "${policy.name}" has ` +
+      `${policy.limits.length} limits: write cost: ${codeOfMembers(members, policies, tokens)}`,
     );
   });
 }

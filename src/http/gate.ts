@@ -225,7 +225,7 @@ function takeParts<Request>(
 function checkFixed(cost: unknown, limiter: Pick<GateLimiter, "parts">, writer: HeaderWriter): void {
   const { spread } = internalsOf(limiter);
   const fixed = typeof cost === "function" ? undefined : cost;
-  const costs = spread === undefined ? [{ tokens: fixed, isForAll: false }] : spread("cost", fixed);
+  const costs = spread === undefined ? [{ tokens: fixed, isForAll: false }] : spread(fixed);
   limiter.parts.forEach(({ policy }, i) => {
     const { tokens, isForAll } = costs[i] as PartTokens;
     writer.check(policy);

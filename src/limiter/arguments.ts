@@ -1,5 +1,5 @@
 import { limiterChecks } from "#diagnostics";
-import { checkNames, expected, memberOf, notDefined, show } from "../core/check.js";
+import { checkNames, expected, isPlain, memberOf, notDefined, show } from "../core/check.js";
 import { parseCost, parseTokens, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/limit.js";
 import { isPolicy, type Policy } from "../core/policy.js";
@@ -46,6 +46,50 @@ export function checkPolicyIn(asked: unknown): void {
   );
 }
 
+/** What costs go by: the limits of a policy, or the members of a combination. */
+type Named = ReadonlyArray<{ readonly name: string }>;
+
+const VERB_OPTIONS = ["cost", "policy"];
+
+/**
+ * Throws a TypeError for costs by name in place of options, such as `{ tokens: 5 }`, with what to write. `{ cost: 5 }`
+ * is such a cost if a limit has that name: a guess could charge a wrong amount. `own` has the limits of the limiter.
+ */
+export function checkNotCosts(asked: unknown, own: Named, known: readonly string[] = VERB_OPTIONS): void {
+  if (typeof asked !== "object" || asked === null) return;
+  const policy = ownOption(asked, "policy");
+  const named = isPolicy(policy) ? policy.limits : own;
+  let [isSure, isUnclear, hasOption] = [false, false, false];
+  for (const [name, value] of Object.entries(asked)) {
+    const isKnown = known.includes(name);
+    if (isKnown && (typeof value !== "number" || !hasName(named, name))) hasOption ||= value !== undefined;
+    else if (isKnown && name === "cost") isUnclear = true;
+    else isSure ||= hasName(named, name);
+  }
+  // Beside a policy, a number as `cost` is an option.
+  if (isSure || (isUnclear && !hasOption)) throw gotCosts(asked, named, known);
+}
+
+function hasName(named: Named, wanted: string): boolean {
+  for (const { name } of named) if (name === wanted) return true;
+  return false;
+}
+
+function gotCosts(asked: object, named: Named, known: readonly string[]): TypeError {
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
+  const isOption = ([name, value]: [string, unknown]): boolean =>
+    known.includes(name) && (typeof value !== "number" || !hasName(named, name));
+  const costs = Object.fromEntries(given.filter((entry) => !isOption(entry)));
+  const options = given.filter(isOption).map(([name]) => name);
+  return new TypeError(`Expected options, got costs by name. Write \`{ ${[`cost: ${inCode(costs)}`, ...options].join(", ")} }\``);
+}
+
+/** Costs as a reader writes them in code. */
+function inCode(costs: unknown): string {
+  if (typeof costs !== "object" || costs === null || !isPlain(costs)) return show(costs);
+  return `{ ${Object.entries(costs).map(([name, cost]) => `${nameInCode(name)}: ${inCode(cost)}`).join(", ")} }`;
+}
+
 /** Returns the policy in the options of any other verb, like {@link policyOf}. */
 export function chosenPolicy(options: unknown, own: OwnPolicy): Policy | Unlimited {
   return options === undefined ? own.policy : choiceIn(options, ["policy"], own, "options", "an object with `policy`");
@@ -81,14 +125,14 @@ export function checkConsumed(decision: unknown): void {
  * Checks tokens that are not the cost of a request: a correction or a fine. A limit that is not named gets those of
  * `others`. Throws a TypeError for one number under several limits: it would mean requests as well as tokens.
  */
-export function tokensOf(policy: Policy, tokens: unknown, name: string, others: Costs = 0): Costs {
-  const parsed = parseTokens(policy, tokens as Cost, name, others);
+export function tokensOf(policy: Policy, tokens: unknown, others: Costs = 0): Costs {
+  const parsed = parseTokens(policy, tokens as Cost, "cost", others);
   if (typeof tokens !== "number" || tokens === 0 || policy.limits.length === 1) return parsed;
   // Work in flight gives back all of its tokens when it is done, so it has no cost to name.
   const named = policy.limits.flatMap((limit) => (limit.kind.isInFlight ? [] : `${nameInCode(limit.name)}: ${tokens}`));
   throw new TypeError(
-    `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${policy.limits.length} ` +
-    `limits: write ${named.length > 0 ? `{ ${named.join(", ")} }` : "0, because all of them are in flight"}`,
+    `${expected("cost", "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${policy.limits.length} ` +
+    `limits: write cost: ${named.length > 0 ? `{ ${named.join(", ")} }` : "0, because all of them are in flight"}`,
   );
 }
 

@@ -10,7 +10,9 @@ import type { GuardedStore, GuardSetup, Store, SyncStore } from "../port/store.j
 import { datedWorkOf } from "../port/dated.js";
 import { MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
 import { DOCS } from "../warnings/warnings.js";
-import { checkPolicyIn, costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
+import {
+  checkNotCosts, checkPolicyIn, costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument,
+} from "./arguments.js";
 import {
   attachInternals, plainInternalsOf, type Act, type GateLimiter, type Internals, type PlainInternals, type VerbName,
 } from "./internals.js";
@@ -115,6 +117,7 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => GateLimi
 
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
     // Most calls name neither a cost nor a policy.
+    if (typeof asked === "object") checkNotCosts(asked, own.limits);
     const policy = asked === undefined ? own : policyOf(asked, base);
     const encoded = encodeKey(key);
     if (limiterChecks) limiterChecks.checkKeyText(key, own);

@@ -46,8 +46,8 @@ export interface Internals {
   tell(charges: Charges, decision: Decision, durationMs: number | undefined): void;
   /** Returns the tokens of an allowed decision that no caller got. Does not wake callers that wait for them. */
   giveBack(charges: Charges, decision: Decision): void | Promise<void>;
-  /** The tokens for each part: one number for all, or by the names of a combination. `title` names them in an error. */
-  spread(title: string, tokens: unknown, isForAll?: boolean): readonly PartTokens[];
+  /** The cost of each part: one number for all, or by the names of a combination. */
+  spread(cost: unknown, isForAll?: boolean): readonly PartTokens[];
   /** The decision on the charges, in the shape that `ask` returns. */
   decisionOf(parts: ReadonlyArray<Decision | null>, charges: Charges): Decision;
   /** The decision of each part. Null for a part that was not asked. */
@@ -70,7 +70,7 @@ export interface Internals {
   ): MaybePromise<boolean, { readonly decision: Decision; readonly charges: ReadonlyArray<T & TakenCharge> } | null>;
 }
 
-/** The tokens for one part, and whether they are a number for several limiters. */
+/** The cost of one part, and whether they are a number for several limiters. */
 export interface PartTokens {
   readonly tokens: unknown;
   readonly isForAll: boolean;

@@ -39,6 +39,9 @@ export interface ConsumeOptions<K = Key> extends PolicyChoice<K> {
  * What decides whether a caller may go on: a policy and a store ({@link createLimiter}), several limiters together
  * ({@link combine}), or a limiter that waits ({@link createWaiter}). All have these verbs.
  *
+ * The last argument of a verb is its options. A number is short for `{ cost }`: `debit(key, 5)` is
+ * `debit(key, { cost: 5 })`.
+ *
  * `K` is the type of its keys, `D` that of its decisions. With `Sync` true every verb answers at once, and throws on
  * misuse. Otherwise every verb returns a promise, which rejects on misuse.
  */
@@ -70,14 +73,14 @@ export interface Limiter<K = Key, D extends Decision = Decision, Sync extends bo
    */
   peek(key: K, cost?: number | ConsumeOptions<K>): MaybePromise<Sync, D>;
   /**
-   * Replaces the cost of `decision` by the `actual` one, when its work has ended: the way to charge work whose cost was
-   * a guess. Returns true when it did.
+   * Replaces the cost of `decision` by what its work really cost, when its work has ended: the way to charge work whose
+   * cost was a guess. Returns true when it did.
    *
    * Tokens that were not used return to where they were taken: the store, or this process if it decided in the store's
    * place. Tokens that have refilled by themselves are not returned again. Work that cost more takes the difference,
    * even if it is not there, up to one capacity of each limit.
    *
-   * A limit that `actual` does not name keeps its charge. A number above 0 is for a policy of one limit.
+   * A limit that the cost does not name keeps its charge. A number above 0 is for a policy of one limit.
    *
    * Each decision is settled once. Returns false for a second call, a refusal, a decision of `peek`, one that `shadow`
    * allowed, one of another limiter, and a copy. It acts by the policy that the decision charged, whichever is named,
@@ -85,24 +88,24 @@ export interface Limiter<K = Key, D extends Decision = Decision, Sync extends bo
    * TypeError or RangeError for a cost that is not whole. Nothing is changed then. Throws the store's error when it
    * fails: settle again only after the code `"ERR_STORE_OPEN"`.
    */
-  settle(key: K, decision: D, actual: CostOf<K>, options?: PolicyChoice<K>): MaybePromise<Sync, boolean>;
+  settle(key: K, decision: D, cost: number | (PolicyChoice<K> & { readonly cost: CostOf<K> })): MaybePromise<Sync, boolean>;
   /** Returns all tokens of `decision`, because its work was not done: settles it to nothing, like {@link settle}. */
   refund(key: K, decision: D, options?: PolicyChoice<K>): MaybePromise<Sync, boolean>;
   /**
-   * Takes exactly `tokens` from `key`, even if fewer are left: a fine. Later calls are refused until the debt has
-   * refilled. A number is for a policy of one limit. In an object with the names of limits, a limit that is left out
-   * pays nothing.
+   * Takes exactly `cost` from `key`, even if fewer are left: a fine. Later calls are refused until the debt has
+   * refilled. A number is for a policy of one limit. Otherwise name the limits: `debit(key, { cost: { tokens: 50 } })`.
+   * A limit that is left out pays nothing.
    *
-   * Throws a TypeError or RangeError for tokens that are not whole, or more than a debt can hold (2^53 - 1 units, see
+   * Throws a TypeError or RangeError for a cost that is not whole, or more than a debt can hold (2^53 - 1 units, see
    * {@link Limit}). Nothing is taken then. Throws a TypeError when the store has no `adjust`, and the store's error
    * when it fails. After a failure the tokens may have been taken, unless the error's code is `"ERR_STORE_OPEN"`.
    */
-  debit(key: K, tokens: CostOf<K>, options?: PolicyChoice<K>): MaybePromise<Sync, void>;
+  debit(key: K, cost: number | (PolicyChoice<K> & { readonly cost: CostOf<K> })): MaybePromise<Sync, void>;
   /**
-   * Gives `tokens` to `key`, up to full: goodwill. Takes what {@link debit} takes, and fails as it does. Each call
-   * gives again.
+   * Gives tokens to `key`, up to full: goodwill. Takes what {@link debit} takes, and fails as it does. Each call gives
+   * again.
    */
-  credit(key: K, tokens: CostOf<K>, options?: PolicyChoice<K>): MaybePromise<Sync, void>;
+  credit(key: K, cost: number | (PolicyChoice<K> & { readonly cost: CostOf<K> })): MaybePromise<Sync, void>;
   /**
    * Refuses every call of `key`, at any cost, for `forMs` milliseconds: up to 2,147,483,647,000 (68 years). A longer
    * block stays in place. 0 ends a block and changes nothing else; `reset` ends it too. Settlements, debits and new

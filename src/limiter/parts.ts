@@ -28,7 +28,7 @@ function onePart(limiter: PlainLimiter, internals: PlainInternals): Internals {
       if (charge && observer?.listens()) observer.decided(limiter, decision, charge.key, durationMs);
     },
     giveBack: ([charge], decision) => (charge ? giveBack(charge, decision) : undefined),
-    spread: (_title, tokens, isForAll = false) => [{ tokens, isForAll }],
+    spread: (tokens, isForAll = false) => [{ tokens, isForAll }],
     decisionOf: ([decision]) => decision ?? withoutLimit(limiter),
     partsOf: (decision) => [decision],
   };

@@ -30,7 +30,7 @@ export const datedWork: DatedWork = {
   checkStore: checkStoreKinds,
   checkGiven(policy, tokens, given) {
     if (policy.inFlight === undefined || sameCosts(tokens, exceptInFlight(policy, tokens, 0))) return;
-    throw new TypeError(`${expected("tokens", "of rates and quotas", given)}. Work returns tokens in flight when it is done`);
+    throw new TypeError(`${expected("cost", "of rates and quotas", given)}. Work returns tokens in flight when it is done`);
   },
   evenly(limit) {
     if (limit.renews === undefined) return limit;

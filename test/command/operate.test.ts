@@ -129,7 +129,7 @@ describe("what changes something", () => {
   );
 
   test("a credit of several limits says of each what came back", async () => {
-    of.exports.chat.debit("ann", { requests: 4, month: 900 });
+    of.exports.chat.debit("ann", { cost: { requests: 4, month: 900 } });
     expect(await said("credit", limits, "chat", "ann", "--cost", "requests=10,month=500")).toMatch(/^Gave 10 of requests, 500 of month to "ann"\. Of these 4 of requests, 500 of month came back: no more was spent\.\n/);
     expect(await said("credit", limits, "chat", "ann", "--cost", "month=100")).toMatch(/^Gave 100 of month to "ann"\.\n/);
   });
@@ -428,7 +428,7 @@ describe("a mistake says what to write, and changes nothing", () => {
     [["debit", "FILE", "interactive", "ann"], "Expected --cost, the tokens to debit, such as --cost 10 or --cost tokens=500, got nothing"],
     [["debit", "FILE", "interactive", "ann", "--cost", "-3"], "argument is ambiguous"],
     [["credit", "FILE", "interactive", "ann", "--cost", "1.5"], "Expected --cost to be a whole number, or tokens=500,requests=1, got 1.5"],
-    [["debit", "FILE", "chat", "ann", "--cost", "tokens=5"], 'Unknown limit `tokens` in `tokens`. The limits of policy "chat": requests, month, parallel'],
+    [["debit", "FILE", "chat", "ann", "--cost", "tokens=5"], 'Unknown limit `tokens` in `cost`. The limits of policy "chat": requests, month, parallel'],
     [["debit", "FILE", "chat", "ann", "--cost", "5"], "Expected"],
     [["debit", "FILE", "chat", "ann", "--cost", "parallel=1"], "Expected"],
     [["block", "FILE", "interactive", "ann"], "Expected --for, such as --for 10min, or --for 0 to end a block, got nothing"],

@@ -61,7 +61,7 @@ describeWith("redis", "the commands that pages show", () => {
   async function faultOf(shownAs: string): Promise<string | null> {
     // Older versions of Node load no TypeScript.
     const command = (process.features as { readonly typescript?: unknown }).typescript ? shownAs : shownAs.replace(/\blimits\.ts$/, "of-simulate.mjs");
-    for (const limiter of limiters) await limiter.debit(["user", "42"], limiter.policy.name === "chat" ? { requests: 5, month: 5 } : 5);
+    for (const limiter of limiters) await limiter.debit(["user", "42"], { cost: limiter.policy.name === "chat" ? { requests: 5, month: 5 } : 5 });
     const env = { ...process.env, PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}`, PAGES_REDIS: redisUrl(), PAGES_PREFIX: prefix };
     const { code, out, err } = await new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
       execFile("sh", ["-c", command], { cwd: folder, env, timeout: 60_000 }, (error, out, err) => resolve({ code: error?.code ?? 0, out, err }));

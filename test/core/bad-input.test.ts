@@ -198,7 +198,8 @@ describe("L9 · costs, keys and clocks", () => {
   test.each(positive("tokens").map(titled))("L9 · bad input: %s", (_, row) => {
     const tokens = row[0] as number;
     refuses(row, () => bucket.credit(tokens));
-    if (typeof tokens === "number") refuses(row, () => limiter.credit("alice", tokens), () => limiter.debit("alice", tokens));
+    const named = [row[0], row[1], row[2].replace("`tokens`", "`cost`")] as const;
+    if (typeof tokens === "number") refuses(named, () => limiter.credit("alice", tokens), () => limiter.debit("alice", { cost: tokens }));
   });
 
   // None of these has a member of its own, so each would count as the default cost.
@@ -216,9 +217,9 @@ describe("L9 · costs, keys and clocks", () => {
     const wrong = (name: string): string =>
       `Expected \`${name}\` to be a number or a plain object, got an object of another kind. Pass a copy: { ...object }, or Object.fromEntries(map)`;
     refuses([cost, TypeError, wrong("cost")], () => limiter.consume("alice", { cost }), () => limiter.peek("alice", { cost }), () => combine({ user: limiter }).consume({ user: "alice" }, { cost: { user: cost } }));
-    refuses([cost, TypeError, wrong("tokens")], () => limiter.credit("alice", cost), () => limiter.debit("alice", cost));
+    refuses([cost, TypeError, wrong("cost")], () => limiter.credit("alice", { cost }), () => limiter.debit("alice", { cost }));
     const decision = limiter.consume("alice", 1);
-    refuses([cost, TypeError, wrong("actual")], () => limiter.settle("alice", decision, cost));
+    refuses([cost, TypeError, wrong("cost")], () => limiter.settle("alice", decision, { cost }));
     limiter.refund("alice", decision);
     await expect(run(limiter, "alice", () => 1, { cost })).rejects.toThrow(new TypeError(wrong("cost")));
     await expect(createWaiter(limiter).consume("alice", { cost })).rejects.toThrow(new TypeError(wrong("cost")));

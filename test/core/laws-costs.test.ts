@@ -121,8 +121,8 @@ describe("L19 · a cost for each limit", () => {
     take({ tokens: 3_000, requests: 10 });
     limiter.refund("ann", second);
     expect(left()).toEqual([50, 27_000]);
-    limiter.credit("ann", { tokens: 500 });
-    limiter.credit("ann", { requests: 2 });
+    limiter.credit("ann", { cost: { tokens: 500 } });
+    limiter.credit("ann", { cost: { requests: 2 } });
     expect(left()).toEqual([52, 27_500]);
   });
 

@@ -123,12 +123,12 @@ function compare(history: readonly ResolvedStep[], policyAt: (step: ResolvedStep
     } else if (call === "refund") {
       const back = mapCosts(policy, costs, (each) => 0 - each);
       expect(adjustRecords(records, policy, back, at)).toBe(true);
-      limiter.credit("alice", byName, { policy });
+      limiter.credit("alice", { cost: byName, policy });
       model.adjust(options, back, now);
     } else if (call === "debit") {
       const done = model.adjust(options, costs, now);
       expect(adjustRecords(records, policy, costs, at)).toBe(done);
-      const debit = (): void => limiter.debit("alice", byName, { policy });
+      const debit = (): void => limiter.debit("alice", { cost: byName, policy });
       if (done) debit();
       else expect(debit).toThrow("a debt of at most");
     } else if (call === "block") {

@@ -79,10 +79,10 @@ describe("a copy of a policy", () => {
   const REFUSES: Readonly<Record<string, (copy: Policy) => unknown>> = {
     consume: (copy) => limiter().consume("ann", { policy: copy }),
     peek: (copy) => limiter().peek("ann", { policy: copy }),
-    settle: (copy) => limiter().settle("ann", limiter().consume("ann"), 1, { policy: copy }),
+    settle: (copy) => limiter().settle("ann", limiter().consume("ann"), { cost: 1, policy: copy }),
     refund: (copy) => limiter().refund("ann", limiter().consume("ann"), { policy: copy }),
-    credit: (copy) => limiter().credit("ann", 1, { policy: copy }),
-    debit: (copy) => limiter().debit("ann", 1, { policy: copy }),
+    credit: (copy) => limiter().credit("ann", { cost: 1, policy: copy }),
+    debit: (copy) => limiter().debit("ann", { cost: 1, policy: copy }),
     block: (copy) => limiter().block("ann", 1_000, { policy: copy }),
     reset: (copy) => limiter().reset("ann", { policy: copy }),
     run: (copy) => run(limiter(), "ann", () => 1, { policy: copy }),

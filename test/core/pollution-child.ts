@@ -47,7 +47,7 @@ async function behavior(): Promise<unknown> {
   const both = combine({ user: limiter, tenant: several });
   const together = both.consume({ user: "emil", tenant: "emil" });
   decisions.push(together, both.consume({ user: "emil", tenant: unlimited }, {}), both.consume({ user: "emil", tenant: "emil" }, { cost: {}, policy: {} }));
-  settled.push(both.settle({ user: "emil", tenant: "emil" }, together, {}), both.peek({ user: "emil", tenant: "emil" }).remaining);
+  settled.push(both.settle({ user: "emil", tenant: "emil" }, together, { cost: {} }), both.peek({ user: "emil", tenant: "emil" }).remaining);
   for (const keys of [{ user: "emil" }, {}]) settled.push(attempt(() => both.consume(keys as never)));
 
   const kept = new Map<string, string>();

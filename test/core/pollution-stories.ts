@@ -43,8 +43,8 @@ export async function stories(): Promise<Told> {
     await tell(`${name}: the verbs`, () => {
       const limiter = made(policy);
       const first = limiter.consume("ann");
-      const steps = [first, limiter.consume("ann", { cost: amount(2) }), limiter.settle("ann", first, amount(0)), limiter.peek("ann"), limiter.refund("ann", limiter.consume("ann"))];
-      if (name !== "flight") steps.push(limiter.debit("ann", amount(3)), limiter.credit("ann", amount(1)), limiter.peek("ann"));
+      const steps = [first, limiter.consume("ann", { cost: amount(2) }), limiter.settle("ann", first, { cost: amount(0) }), limiter.peek("ann"), limiter.refund("ann", limiter.consume("ann"))];
+      if (name !== "flight") steps.push(limiter.debit("ann", { cost: amount(3) }), limiter.credit("ann", { cost: amount(1) }), limiter.peek("ann"));
       steps.push(limiter.block("ann", 1_000), limiter.consume("ann"), limiter.block("ann", 0), limiter.consume("ann"), limiter.reset("ann"), limiter.peek("ann"));
       now += 1_500;
       return [...steps, ...Array.from({ length: 6 }, () => limiter.consume("ann"))];
@@ -89,7 +89,7 @@ export async function stories(): Promise<Told> {
     const keys = { user: "ann", tenant: "acme" };
     const free = { user: "ann", tenant: unlimited };
     const first = both.consume(keys);
-    const steps = [first, both.settle(keys, first, { tenant: { a: 0 } }), both.peek(keys)];
+    const steps = [first, both.settle(keys, first, { cost: { tenant: { a: 0 } } }), both.peek(keys)];
     const waiter = createWaiter(both as never, { maxWaitMs: 10 }) as unknown as AnyLimiter;
     steps.push(await waiter.consume(keys));
     const second = await waiter.consume(free);
@@ -100,7 +100,7 @@ export async function stories(): Promise<Told> {
     const small = definePolicy({ ...rate, capacity: 2 } as PolicyOptions);
     const paid = limiter.consume("ann", { policy: small, cost: 2 });
     const bucket = new TokenBucket({ capacity: 3, refill: main.perSecond(1), clock });
-    return [limiter.consume("ann", { policy: unlimited }), paid, limiter.consume("ann", { policy: small }), limiter.settle("ann", paid, 0, { policy: small }), bucket.consume(2), bucket.consume(2), bucket.credit(1), bucket.peek(), main.addressKey("::1"), limiter.consume(["user", "ann"])];
+    return [limiter.consume("ann", { policy: unlimited }), paid, limiter.consume("ann", { policy: small }), limiter.settle("ann", paid, { cost: 0, policy: small }), bucket.consume(2), bucket.consume(2), bucket.credit(1), bucket.peek(), main.addressKey("::1"), limiter.consume(["user", "ann"])];
   });
 
   /** As little as a store may have. */

@@ -32,7 +32,7 @@ export function memoryBucket(policy: PolicyOptions): Subject {
     clock,
     consume: (cost) => limiter.consume("alice", cost),
     peek: (cost) => limiter.peek("alice", cost),
-    credit: (tokens) => limiter.credit("alice", Object.fromEntries(limiter.policy.limits.map(({ name }) => [name, tokens]))),
+    credit: (tokens) => limiter.credit("alice", { cost: Object.fromEntries(limiter.policy.limits.map(({ name }) => [name, tokens])) }),
     reset: () => limiter.reset("alice"),
   };
 }

@@ -237,7 +237,7 @@ describe("a memory store", () => {
     expect(third()).toEqual([false, "parallel"]);
     clock.suspend(60_000);
     expect(third()).toEqual([false, "parallel"]);
-    for (const work of works) expect(limiter.settle("ann", work, { rate: 1 })).toBe(true);
+    for (const work of works) expect(limiter.settle("ann", work, { cost: { rate: 1 } })).toBe(true);
     expect(limiter.peek("ann").limits).toMatchObject([{ remaining: 2 }, { remaining: 3 }]);
   });
 

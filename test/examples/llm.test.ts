@@ -354,9 +354,9 @@ describe("tokens over time", () => {
     clock.advance(60_000);
     const second = await budget.consume(ann, { cost: costOf(30_000) });
     expect([first.allowed, second.allowed]).toEqual([true, true]);
-    await budget.settle(ann, first, costOf(1_000));
+    await budget.settle(ann, first, { cost: costOf(1_000) });
     expect(left("red/ann")[1]).toBe(0);
-    expect(await budget.settle(ann, second, costOf(30_000))).toBe(true);
+    expect(await budget.settle(ann, second, { cost: costOf(30_000) })).toBe(true);
     expect(await budget.consume(ann, { cost: costOf(1) })).toMatchObject({ allowed: false, retryAfterMs: 2 });
   });
 
@@ -371,7 +371,7 @@ describe("tokens over time", () => {
     expect(left("red/ann")).toEqual([60, 30_000, 100, 50_000]);
     clock.advance(60_000);
     await budget.consume(ann, { cost: costOf(20_000) });
-    await budget.settle(ann, abandoned, costOf(0));
+    await budget.settle(ann, abandoned, { cost: costOf(0) });
     expect(left("red/ann")[1]).toBe(10_000);
   });
 });

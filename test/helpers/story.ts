@@ -26,7 +26,7 @@ export function story(name: string, policy: PolicyOptions, told: string, when: R
     expect(actual.map(compact)).toEqual(lines.map(compact));
 
     function answer(verb: string, amount: number): string {
-      if (verb === "give") limiter.credit("alice", Object.fromEntries(limiter.policy.limits.map(({ name }) => [name, amount])));
+      if (verb === "give") limiter.credit("alice", { cost: Object.fromEntries(limiter.policy.limits.map(({ name }) => [name, amount])) });
       if (verb === "forget") limiter.reset("alice");
       const decision = verb === "take" ? limiter.consume("alice", amount) : limiter.peek("alice", verb === "ask" ? amount : 0);
       const many = decision.limits !== null;

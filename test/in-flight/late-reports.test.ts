@@ -56,7 +56,7 @@ describe("after the end of work that reported nothing, one settlement is made", 
     ["a report of nothing used", ({ request }) => reportCost(request, 0), { tokens: 0, month: 0, parallel: 0 }],
     ["a report of one limit", ({ request }) => reportCost(request, { month: 7 }), { tokens: 4_000, month: 7, parallel: 0 }],
     ["a report that names the limit in flight", ({ request }) => reportCost(request, { ...USED, parallel: 3 }), { ...USED, parallel: 0 }],
-    ["`settle`", ({ limiter, decision }) => limiter.settle("ann", decision, USED), { ...USED, parallel: 0 }],
+    ["`settle`", ({ limiter, decision }) => limiter.settle("ann", decision, { cost: USED }), { ...USED, parallel: 0 }],
     ["`refund`", ({ limiter, decision }) => limiter.refund("ann", decision), { tokens: 0, month: 0, parallel: 0 }],
   ];
   const later = ways.map(([, settle]) => settle);
@@ -115,7 +115,7 @@ describe("after the end of work that reported nothing, one settlement is made", 
     const request: Ask = {};
     const answer = open({ limiter, cost: () => ESTIMATE as never }).ask(request);
     const decision = decisionIn(answer);
-    expect(limiter.settle("ann", decision, USED)).toBe(true);
+    expect(limiter.settle("ann", decision, { cost: USED })).toBe(true);
     limiter.consume("ann");
     await end(answer, LEFT);
     reportCost(request, 0);
@@ -179,7 +179,7 @@ describe("whatever the limiter is made of", () => {
     for (const answer of answers) await end(answer, LEFT);
     reportCost(request, USED);
     expect([first.charged(), second.charged()]).toEqual([OPEN, { ...USED, parallel: 0 }]);
-    expect([first.limiter.settle("ann", decisionIn(answers[0] as Answer), USED), first.charged()]).toEqual([true, { ...USED, parallel: 0 }]);
+    expect([first.limiter.settle("ann", decisionIn(answers[0] as Answer), { cost: USED }), first.charged()]).toEqual([true, { ...USED, parallel: 0 }]);
   });
 
   test("`run`: work that throws can be settled by its caller, once", async () => {
@@ -190,7 +190,7 @@ describe("whatever the limiter is made of", () => {
       throw new Error("aborted");
     }, { cost: ESTIMATE })).rejects.toThrow("aborted");
     expect(charged()).toEqual(OPEN);
-    expect([limiter.settle("ann", decision as never, USED), limiter.refund("ann", decision as never)]).toEqual([true, false]);
+    expect([limiter.settle("ann", decision as never, { cost: USED }), limiter.refund("ann", decision as never)]).toEqual([true, false]);
     expect(charged()).toEqual({ ...USED, parallel: 0 });
     await run(limiter, "ann", (own) => void (decision = own), { cost: ESTIMATE, actualCost: () => USED });
     expect([limiter.refund("ann", decision as never), charged()]).toEqual([false, { tokens: 200, month: 200, parallel: 0 }]);
@@ -199,7 +199,7 @@ describe("whatever the limiter is made of", () => {
   test("by hand, `settle` ends the account also when it names no limit", () => {
     const { limiter, charged } = world();
     const decision = limiter.consume("ann", { cost: ESTIMATE });
-    expect([limiter.settle("ann", decision, {}), limiter.settle("ann", decision, USED), charged()]).toEqual([true, false, OPEN]);
+    expect([limiter.settle("ann", decision, { cost: {} }), limiter.settle("ann", decision, { cost: USED }), charged()]).toEqual([true, false, OPEN]);
   });
 });
 
@@ -256,7 +256,7 @@ describe("a store that is away", () => {
 
   const RELEASE = [0, 0, -1];
   const SETTLEMENT = [-3_900, -3_900, 0];
-  const tryToSettle = ({ limiter, decision }: Away, cost: object): Promise<unknown> => limiter.settle("ann", decision, cost as never).catch((error: { code: string }) => error.code);
+  const tryToSettle = ({ limiter, decision }: Away, cost: object): Promise<unknown> => limiter.settle("ann", decision, { cost: cost as never }).catch((error: { code: string }) => error.code);
 
   test.each<[what: string, steps: (own: Away) => unknown, made: unknown[], charged: number[], isOpen?: boolean]>([
     ["the end, then a report", async ({ answer, request }) => (await end(answer, LEFT), reportCost(request, USED)), [RELEASE, SETTLEMENT], [100, 100, 0]],

@@ -47,26 +47,26 @@ describe("settle", () => {
   test("L21 · returns all tokens in flight, whatever it says of the other limits, and once", () => {
     const { limiter, left } = world();
     const first = limiter.consume("ann", { cost: { tokens: 50 } });
-    expect(limiter.settle("ann", first, { tokens: 40 })).toBe(true);
+    expect(limiter.settle("ann", first, { cost: { tokens: 40 } })).toBe(true);
     expect(left()).toEqual({ requests: 59, tokens: 60, parallel: 2 });
-    expect(limiter.settle("ann", first, {})).toBe(false);
+    expect(limiter.settle("ann", first, { cost: {} })).toBe(false);
     const second = limiter.consume("ann");
-    expect(limiter.settle("ann", second, {})).toBe(true);
+    expect(limiter.settle("ann", second, { cost: {} })).toBe(true);
     expect(left()).toEqual({ requests: 58, tokens: 60, parallel: 2 });
     const third = limiter.consume("ann");
-    expect(limiter.settle("ann", third, { parallel: 1 })).toBe(true);
+    expect(limiter.settle("ann", third, { cost: { parallel: 1 } })).toBe(true);
     expect(left()["parallel"]).toBe(2);
   });
 
   test("debit and credit leave limits in flight alone, and say so", () => {
     const { limiter, left } = world();
     limiter.consume("ann");
-    limiter.credit("ann", { requests: 1 });
-    limiter.debit("ann", { tokens: 5 });
+    limiter.credit("ann", { cost: { requests: 1 } });
+    limiter.debit("ann", { cost: { tokens: 5 } });
     expect(left()).toEqual({ requests: 60, tokens: 95, parallel: 1 });
-    const wrong = "Expected `tokens` to be of rates and quotas, got an object. Work returns tokens in flight when it is done";
-    expect(() => limiter.credit("ann", { parallel: 1 })).toThrow(new TypeError(wrong));
-    expect(() => limiter.debit("ann", { parallel: 1 })).toThrow(new TypeError(wrong));
+    const wrong = "Expected `cost` to be of rates and quotas, got an object. Work returns tokens in flight when it is done";
+    expect(() => limiter.credit("ann", { cost: { parallel: 1 } })).toThrow(new TypeError(wrong));
+    expect(() => limiter.debit("ann", { cost: { parallel: 1 } })).toThrow(new TypeError(wrong));
     expect(left()["parallel"]).toBe(1);
   });
 
@@ -79,7 +79,7 @@ describe("settle", () => {
     const keys = { user: "ann", tenant: "acme" };
     const decision = both.consume(keys);
     expect([decision.allowed, both.consume(keys).allowed, user.peek("ann").remaining]).toEqual([true, false, 1]);
-    both.settle(keys, decision, {});
+    both.settle(keys, decision, { cost: {} });
     expect([user.peek("ann").remaining, tenant.peek("acme").remaining]).toEqual([2, 1]);
   });
 });
@@ -200,7 +200,7 @@ describe("a store that fails", () => {
     const first = await limiter.consume("ann");
     expect(first).toMatchObject({ degraded: true, allowed: true, capacity: 1 });
     expect((await limiter.consume("ann")).allowed).toBe(false);
-    expect(await limiter.settle("ann", first, {})).toBe(true);
+    expect(await limiter.settle("ann", first, { cost: {} })).toBe(true);
     expect((await limiter.consume("ann")).allowed).toBe(true);
   });
 });
@@ -211,7 +211,7 @@ test("L21 · a settlement wakes a waiter of its process", async () => {
   const first = await waiter.consume("ann");
   const second = waiter.consume("ann");
   await Promise.resolve();
-  await waiter.settle("ann", first, {});
+  await waiter.settle("ann", first, { cost: {} });
   expect((await second).allowed).toBe(true);
 });
 
@@ -260,10 +260,10 @@ test("L21 · a settlement that the open circuit breaker refused is made again wh
   expectWarnings("SLUICE_STORE_UNAVAILABLE");
   store.isDown = true;
   for (const key of ["bob", "eve", "joe", "zoe"]) await limiter.consume(key);
-  await expect(limiter.settle("ann", decision, {})).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
+  await expect(limiter.settle("ann", decision, { cost: {} })).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
   store.isDown = false;
   expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(1);
   await vi.advanceTimersByTimeAsync(3_000);
   expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(2);
-  expect(await limiter.settle("ann", decision, {})).toBe(false);
+  expect(await limiter.settle("ann", decision, { cost: {} })).toBe(false);
 });

@@ -51,7 +51,7 @@ async function throughput(staleAfterMs: number, lateMs: number): Promise<number>
       }
       await sleep(WORK_MS);
       done += 1;
-      await limiter.settle("ann", decision, {}).catch(() => false); // its answer was late: the store has settled
+      await limiter.settle("ann", decision, { cost: {} }).catch(() => false); // its answer was late: the store has settled
     }
   };
   const all = Promise.all(Array.from({ length: CALLERS }, caller));

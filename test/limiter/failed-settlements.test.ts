@@ -80,7 +80,7 @@ describe("a settlement that fails is told", () => {
     const { limiter, heard } = failing(chat, outage);
     const large = definePolicy({ ...chat, limits: [{ name: "tokens", capacity: 5_000, refill: perHour(1) }, { name: "more", capacity: 9, refill: perHour(1) }, chat.limits[1]] } as never);
     const decision = await limiter.consume(KEY, { cost: { tokens: 4_000, more: 3 }, policy: large });
-    await expect(limiter.settle(KEY, decision, { tokens: 4_000, more: 9 })).rejects.toBe(outage);
+    await expect(limiter.settle(KEY, decision, { cost: { tokens: 4_000, more: 9 } })).rejects.toBe(outage);
     expect(heard).toMatchObject([[{ changes: { tokens: 0, more: 6, parallel: -1 } }, KEY]]);
   });
 

@@ -37,15 +37,15 @@ describe("debit", () => {
 
   test("by names takes from these limits alone", () => {
     const { limiter } = limiterOf(several);
-    limiter.debit("ann", { tokens: 1_500 });
+    limiter.debit("ann", { cost: { tokens: 1_500 } });
     expect(limiter.peek("ann")).toMatchObject({ limit: "tokens", retryAfterMs: 5_010, limits: [{ remaining: 5 }, { remaining: 0 }] });
-    limiter.debit("ann", { requests: 2, tokens: 2 });
+    limiter.debit("ann", { cost: { requests: 2, tokens: 2 } });
     expect(limiter.peek("ann")).toMatchObject({ retryAfterMs: 5_030, limits: [{ remaining: 3 }, { remaining: 0 }] });
     for (const verb of ["debit", "credit"] as const) {
-      expect(() => limiter[verb]("ann", 2)).toThrow(new TypeError('Expected `tokens` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests: 2, tokens: 2 }'));
+      expect(() => limiter[verb]("ann", 2)).toThrow(new TypeError('Expected `cost` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write cost: { requests: 2, tokens: 2 }'));
     }
     expect(limiter.peek("ann").retryAfterMs).toBe(5_030);
-    expect(() => limiter.debit("ann", { token: 1 })).toThrow('Unknown limit `token` in `tokens`. The limits of policy "chat": requests, tokens');
+    expect(() => limiter.debit("ann", { cost: { token: 1 } })).toThrow('Unknown limit `token` in `cost`. The limits of policy "chat": requests, tokens');
   });
 
   test("is settled by a credit of as much, and a debt is not given back by an older decision's refund twice", () => {
@@ -61,7 +61,7 @@ describe("debit", () => {
 
   test.each([0, -1, 1.5, NaN, Infinity, "7", undefined, null])("of %s is refused, and takes nothing", (tokens) => {
     const { limiter } = limiterOf();
-    expect(() => limiter.debit("ann", tokens as number)).toThrow(/^Expected `tokens` to be a (positive integer|whole number of at least 0), got /);
+    expect(() => limiter.debit("ann", tokens as number)).toThrow(/^Expected `cost` to be a (positive integer|whole number of at least 0), got /);
     expect(() => limiter.debit("", 1)).toThrow(TypeError);
     expect(limiter.peek("ann").remaining).toBe(10);
   });
@@ -69,15 +69,15 @@ describe("debit", () => {
   test("L10 · beyond 2^53 - 1 units throws a RangeError and changes nothing, at once or together with what is spent", () => {
     const { limiter, store } = limiterOf(several);
     const most = Number.MAX_SAFE_INTEGER; // a token of `requests` is 1,000 units, one of `tokens` 10
-    for (const tokens of [{ requests: most, tokens: most }, { tokens: most }, { requests: Math.ceil(most / 1_000), tokens: 1 }]) expect(() => limiter.debit("ann", tokens)).toThrow(RangeError);
+    for (const tokens of [{ requests: most, tokens: most }, { tokens: most }, { requests: Math.ceil(most / 1_000), tokens: 1 }]) expect(() => limiter.debit("ann", { cost: tokens })).toThrow(RangeError);
     expect(store.stats().buckets).toBe(0);
-    limiter.debit("ann", { requests: Math.floor(most / 1_000) - 1 });
+    limiter.debit("ann", { cost: { requests: Math.floor(most / 1_000) - 1 } });
     const before = limiter.peek("ann");
-    expect(() => limiter.debit("ann", { requests: 2, tokens: 7 })).toThrow(
-      new RangeError('Expected `tokens` to be a debt of at most 2^53 - 1 units of each limit, got an object. Nothing was taken'),
+    expect(() => limiter.debit("ann", { cost: { requests: 2, tokens: 7 } })).toThrow(
+      new RangeError('Expected `cost` to be a debt of at most 2^53 - 1 units of each limit, got an object. Nothing was taken'),
     );
     expect(limiter.peek("ann")).toStrictEqual(before);
-    limiter.debit("ann", { requests: 1, tokens: 7 });
+    limiter.debit("ann", { cost: { requests: 1, tokens: 7 } });
     expect(limiter.peek("ann").limits?.map(({ remaining }) => remaining)).toEqual([0, 993]);
   });
 
@@ -105,7 +105,7 @@ describe("debit", () => {
   test("of a tier counts in the tier's numbers, and a shadow limiter takes it for real", () => {
     const { limiter, store } = limiterOf();
     const pro = definePolicy({ ...policy, capacity: 100 });
-    limiter.debit("ann", 60, { policy: pro });
+    limiter.debit("ann", { cost: 60, policy: pro });
     expect([limiter.peek("ann", { policy: pro }).remaining, limiter.peek("ann").retryAfterMs]).toEqual([40, 25_500]);
     const shadow = createLimiter({ policy, store, shadow: true });
     shadow.debit("bob", 30);
@@ -154,7 +154,7 @@ describe("block", () => {
   test.each(kinds)("L2 · over %s waits for the limits too when they take longer", async (_name, make) => {
     const clock = new ManualClock();
     const limiter = make(clock);
-    await limiter.debit("ann", { requests: 5, tokens: 5_000 });
+    await limiter.debit("ann", { cost: { requests: 5, tokens: 5_000 } });
     await limiter.block("ann", 7_000);
     expect(await limiter.consume("ann")).toMatchObject({ retryAfterMs: 40_010, limits: [{ retryAfterMs: 7_000 }, { retryAfterMs: 40_010 }] });
     clock.advance(40_009);
@@ -184,12 +184,12 @@ describe("block", () => {
     const taken = await limiter.consume("ann", 2);
     await limiter.block("ann", 20_000, { policy: other });
     await limiter.refund("ann", taken);
-    await limiter.credit("ann", { requests: 5, tokens: 5 });
-    await limiter.debit("ann", { tokens: 1 });
+    await limiter.credit("ann", { cost: { requests: 5, tokens: 5 } });
+    await limiter.debit("ann", { cost: { tokens: 1 } });
     for (const [i, version] of [several, other, faster, several].entries()) {
       clock.advance(1_000);
       expect((await limiter.consume("ann", { policy: version, cost: 0 })).retryAfterMs).toBe(19_000 - 1_000 * i);
-      await limiter.credit("ann", Object.fromEntries(version.limits.map(({ name }) => [name, 1])), { policy: version });
+      await limiter.credit("ann", { cost: Object.fromEntries(version.limits.map(({ name }) => [name, 1])), policy: version });
     }
     await limiter.reset("ann", { policy: other });
     expect(await limiter.consume("ann", 5)).toMatchObject({ allowed: true, remaining: 0 });
@@ -246,7 +246,7 @@ describe("block", () => {
     for (let i = 0; i < 3; i++) await limiter.consume("ann", { cost: 4, policy: fast });
     clock.advance(100); // one at the new one
     expect((await limiter.peek("ann", { policy: fast })).resetMs).toBe(8_900);
-    await limiter.credit("ann", { tokens: 1 }, { policy: fast });
+    await limiter.credit("ann", { cost: { tokens: 1 }, policy: fast });
     clock.advance(8_899);
     expect((await limiter.consume("ann", { policy: fast, cost: 0 })).retryAfterMs).toBe(1);
   });

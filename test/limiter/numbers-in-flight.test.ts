@@ -89,9 +89,9 @@ test("the error for one number under several limits has the code to write", () =
   const limiter = createLimiter({ policy: { name: "llm", limits: [{ ...tokens, name: "per-day" }, gpu, month, { ...tokens, name: "2" }] }, store: store() });
   const decision = limiter.consume("a");
   for (const call of [() => limiter.settle("a", decision, 21), () => limiter.debit("a", 21), () => limiter.credit("a", 21)]) {
-    expect(call).toThrow('Policy "llm" has 4 limits: write { "per-day": 21, month: 21, "2": 21 }');
+    expect(call).toThrow('Policy "llm" has 4 limits: write cost: { "per-day": 21, month: 21, "2": 21 }');
   }
-  expect(limiter.settle("a", decision, { "per-day": 21, month: 21, "2": 21 })).toBe(true);
+  expect(limiter.settle("a", decision, { cost: { "per-day": 21, month: 21, "2": 21 } })).toBe(true);
   const held = createLimiter({ policy: { name: "two", limits: [gpu, { ...gpu, name: "cpu" }] }, store: store() });
-  expect(() => held.settle("a", held.consume("a"), 21)).toThrow("has 2 limits: write 0, because all of them are in flight");
+  expect(() => held.settle("a", held.consume("a"), 21)).toThrow("has 2 limits: write cost: 0, because all of them are in flight");
 });

@@ -108,7 +108,7 @@ describe("L20 · a limiter with a quota", () => {
     expect(() => limiter.consume("ann", { policy: quota })).toThrow("got monotonicClock");
     expect(() => limiter.peek("ann", { policy: quota })).toThrow("got monotonicClock");
     const [decision, options] = [limiter.peek("ann"), { policy: quota }];
-    for (const verb of [() => limiter.debit("ann", 1, options), () => limiter.credit("ann", 1, options), () => limiter.settle("ann", decision, 0, options)]) {
+    for (const verb of [() => limiter.debit("ann", { cost: 1, ...options }), () => limiter.credit("ann", { cost: 1, ...options }), () => limiter.settle("ann", decision, { cost: 0, ...options })]) {
       expect(verb).toThrow("got monotonicClock");
     }
     expect(() => combine({ a: limiter }).consume({ a: "ann" }, { policy: { a: quota } } as never)).toThrow("got monotonicClock");

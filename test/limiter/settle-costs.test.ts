@@ -20,7 +20,7 @@ function world() {
   const limiter = createLimiter({ policy: chat, store });
   const left = () => readings(limiter.peek("ann", 0)).map(({ remaining }) => remaining);
   const take = (cost: Cost) => limiter.consume("ann", { cost });
-  const settle = (decision: Decision, actual: Cost) => limiter.settle("ann", decision, actual);
+  const settle = (decision: Decision, actual: Cost) => limiter.settle("ann", decision, { cost: actual });
   const refund = (decision: Decision) => limiter.refund("ann", decision);
   return { clock, store, limiter, left, take, settle, refund };
 }
@@ -41,7 +41,7 @@ describe("L19 · a settlement over several limits", () => {
     const limiter = createLimiter({ policy: chat, store });
     const decision = await limiter.consume("ann", { cost: { requests: 10, tokens: 2_000 } });
     const calls = (["consume", "peek", "adjust", "block", "reset"] as const).map((method) => vi.spyOn(store, method));
-    expect(await limiter.settle("ann", decision, { requests: 3, tokens: 2_500 })).toBe(true);
+    expect(await limiter.settle("ann", decision, { cost: { requests: 3, tokens: 2_500 } })).toBe(true);
     expect(calls.map(({ mock }) => mock.calls.length)).toEqual([0, 0, 1, 0, 0]);
     // With the instant of the decision: a store of quotas gives back to the period that was charged. After 4 seconds 6
     // of the 10 requests are still spent, and so all 7 cannot be given back.
@@ -61,8 +61,8 @@ describe("L19 · a settlement over several limits", () => {
   test("L19 · a bare number above 0 is a TypeError with the names, and settles nothing; 0 is for every limit", () => {
     const { take, settle, left } = world();
     const decision = take({ tokens: 100 });
-    expect(() => settle(decision, 5)).toThrow(new TypeError('Expected `actual` to be an object with the names of limits, got 5. Policy "chat" has 2 limits: write { requests: 5, tokens: 5 }'));
-    expect(() => settle(decision, { token: 5 })).toThrow("Unknown limit `token` in `actual`");
+    expect(() => settle(decision, 5)).toThrow(new TypeError('Expected `cost` to be an object with the names of limits, got 5. Policy "chat" has 2 limits: write cost: { requests: 5, tokens: 5 }'));
+    expect(() => settle(decision, { token: 5 })).toThrow("Unknown limit `token` in `cost`");
     expect(left()).toEqual([59, 29_900]);
     expect([settle(decision, 0), left()]).toEqual([true, [60, 30_000]]);
   });

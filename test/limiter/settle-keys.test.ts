@@ -181,9 +181,9 @@ describe("a settlement acts by the policy that was charged, whichever is named",
         const options = each && { policy: each };
         const decisions = [await limiter.consume("a", asked), await waiter.consume("b", asked), await single.consume({ only: "c" }, { cost: { only: cost }, policy: { only: charged } } as never)];
         expect(decisions.map((decision) => decision.allowed)).toEqual([true, true, true]);
-        expect(await limiter.settle("a", decisions[0] as Decision, 0, options)).toBe(true);
-        expect(await waiter.settle("b", decisions[1] as Decision, 0, options)).toBe(true);
-        expect(await single.settle({ only: "c" }, decisions[2] as never, 0, each && { policy: { only: each } })).toBe(true);
+        expect(await limiter.settle("a", decisions[0] as Decision, { cost: 0, ...options })).toBe(true);
+        expect(await waiter.settle("b", decisions[1] as Decision, { cost: 0, ...options })).toBe(true);
+        expect(await single.settle({ only: "c" }, decisions[2] as never, { cost: 0, ...each && { policy: { only: each } } })).toBe(true);
         for (const key of ["a", "b", "c"]) {
           const { limits, remaining, degraded } = await limiter.peek(key, { policy: charged });
           expect(limits?.map((reading) => reading.remaining) ?? [remaining]).toEqual(degraded ? expect.anything() : all);
@@ -209,8 +209,8 @@ describe("a settlement acts by the policy that was charged, whichever is named",
   test("L1 · the costs have the names of the limits that were charged", () => {
     const limiter = createLimiter({ policy: own, store: new MemoryStore({ clock: still }) });
     const decision = limiter.consume("a", { cost: { x: 10, y: 20 }, policy: twice });
-    expect(() => limiter.settle("a", decision, 5)).toThrow("write { x: 5, y: 5 }");
-    expect(limiter.settle("a", decision, { y: 5 })).toBe(true);
+    expect(() => limiter.settle("a", decision, 5)).toThrow("write cost: { x: 5, y: 5 }");
+    expect(limiter.settle("a", decision, { cost: { y: 5 } })).toBe(true);
     expect(limiter.peek("a", { policy: twice }).limits).toMatchObject([{ remaining: 90 }, { remaining: 45 }]);
   });
 

@@ -89,7 +89,7 @@ describe("settle", () => {
     const bulk = createLimiter({ policy: { ...policy, name: "bulk" }, store: limiter.store });
     const others = [limiter.peek("alice"), { ...decision }, structuredClone(decision), JSON.parse(JSON.stringify(decision)) as Decision, elsewhere.take(1), bulk.consume("alice"), limiter.consume("alice", { policy: unlimited })];
     expect(others.map((other) => settle(other, 0))).toEqual(others.map(() => false));
-    expect([limiter.settle("alice", decision, 0, { policy: unlimited }), left(), settle(decision, 0), left()]).toEqual([true, 10, false, 10]);
+    expect([limiter.settle("alice", decision, { cost: 0, policy: unlimited }), left(), settle(decision, 0), left()]).toEqual([true, 10, false, 10]);
   });
 
   test("acts for the limiters of one store and policy alike, whichever is asked", () => {
@@ -133,9 +133,9 @@ describe("settle", () => {
     clock.advance(1_500);
     limiter.consume("alice", 75);
     expect(left()).toEqual([0, 325]);
-    expect(() => limiter.settle("alice", decision, 40)).toThrow(new TypeError('Expected `actual` to be an object with the names of limits, got 40. Policy "llm" has 2 limits: write { second: 40, day: 40 }'));
+    expect(() => limiter.settle("alice", decision, 40)).toThrow(new TypeError('Expected `cost` to be an object with the names of limits, got 40. Policy "llm" has 2 limits: write cost: { second: 40, day: 40 }'));
     expect(left()).toEqual([0, 325]);
-    expect(limiter.settle("alice", decision, { second: 40, day: 40 })).toBe(true);
+    expect(limiter.settle("alice", decision, { cost: { second: 40, day: 40 } })).toBe(true);
     expect(left()).toEqual([25, 385]);
   });
 
@@ -143,7 +143,7 @@ describe("settle", () => {
     const { limiter } = world();
     const pro = definePolicy({ ...policy, capacity: 100 });
     const decision = limiter.consume("alice", { policy: pro, cost: 60 });
-    expect(limiter.settle("alice", decision, 250, { policy: pro })).toBe(true);
+    expect(limiter.settle("alice", decision, { cost: 250, policy: pro })).toBe(true);
     expect(limiter.peek("alice", { policy: pro }).resetMs).toBe(80_000);
   });
 
@@ -263,11 +263,11 @@ describe("while the store is unavailable", () => {
 });
 
 describe("misuse", () => {
-  test.each([-1, 1.5, NaN, Infinity, "7", undefined, null, [7]])("an actual cost of %s settles nothing, so it can be said again", (actual) => {
+  test.each([-1, 1.5, NaN, Infinity, "7", undefined, null])("an actual cost of %s settles nothing, so it can be said again", (actual) => {
     const { take, settle, left } = world();
     const decision = take(7);
-    expect(() => settle(decision, actual as number)).toThrow(/^Expected `actual` to be a whole number of at least 0, got /);
-    expect(() => settle({ ...decision }, actual as number)).toThrow(/^Expected `actual` to be a whole number of at least 0, got /);
+    expect(() => settle(decision, actual as number)).toThrow(/^Expected `cost` to be a whole number of at least 0, got /);
+    expect(() => settle({ ...decision }, actual as number)).toThrow(/^Expected `cost` to be a whole number of at least 0, got /);
     expect(settle(decision, 2)).toBe(true);
     expect(left()).toBe(8);
   });
@@ -275,10 +275,10 @@ describe("misuse", () => {
   test("an unknown option or limit, and a policy that is none, settle nothing", () => {
     const { limiter, take, settle, left } = world();
     const decision = take(7);
-    expect(() => limiter.settle("alice", decision, 1, { cost: 2 } as never)).toThrow(new TypeError("Unknown option `cost`. Known options: `policy`"));
-    for (const options of [5, null, "pro"]) expect(() => limiter.settle("alice", decision, 1, options as never)).toThrow(/^Expected `options` to be an object with `policy`, got /);
-    expect(() => limiter.settle("alice", decision, { token: 1 })).toThrow('Unknown limit `token` in `actual`. The limits of policy "llm": llm');
-    expect(() => limiter.settle("alice", decision, 1, { policy: policy as never })).toThrow(/^Expected `policy` to be made by definePolicy/);
+    expect(() => limiter.settle("alice", decision, { cost: 1, costs: 2 } as never)).toThrow(new TypeError("Unknown option `costs`. Did you mean `cost`?"));
+    for (const options of [{}, { policy: undefined }, new Map([["cost", 5]])]) expect(() => limiter.settle("alice", decision, options as never)).toThrow("Expected `cost` to be a whole number of at least 0, got undefined");
+    expect(() => limiter.settle("alice", decision, { cost: { token: 1 } })).toThrow('Unknown limit `token` in `cost`. The limits of policy "llm": llm');
+    expect(() => limiter.settle("alice", decision, { cost: 1, policy: policy as never })).toThrow(/^Expected `policy` to be made by definePolicy/);
     expect([left(), settle(decision, 1)]).toEqual([3, true]);
   });
 });

@@ -41,9 +41,9 @@ describe("L22 · it is no limit in flight", () => {
     ] });
     const decision = limiter.consume("k", 2);
     expect(decision.limits?.map(({ limit, remaining, inFlight }) => [limit, remaining, inFlight])).toEqual([["requests", 1, undefined], ["tokens", 998, undefined], ["parallel", 1, true]]);
-    expect(limiter.settle("k", decision, { requests: 1, tokens: 0 })).toBe(true);
+    expect(limiter.settle("k", decision, { cost: { requests: 1, tokens: 0 } })).toBe(true);
     expect(limiter.peek("k").limits?.map(({ remaining }) => remaining)).toEqual([2, 1_000, 2]);
-    expect(() => limiter.debit("k", 5)).toThrow("write { requests: 5, tokens: 5 }");
+    expect(() => limiter.debit("k", 5)).toThrow("write cost: { requests: 5, tokens: 5 }");
     expect(watchesClient({ policy: { capacity: 1, returns: afterMs(5) } })).toBe(false);
     expect(watchesClient({ policy: { capacity: 1, returns: whenDone() } })).toBe(true);
     expect(watchesClient({ policy: { limits: [{ capacity: 1, returns: afterMs(5) }, { capacity: 1, returns: whenDone() }] } })).toBe(true);

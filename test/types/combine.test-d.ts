@@ -59,16 +59,27 @@ both.consume(keys, { policy: { user: policy } });
 
 // Settlements by name.
 const decision = both.consume(keys);
+both.settle(keys, decision, { cost: { user: 1 } });
+both.settle(keys, decision, { cost: 0, policy: { user: pro } });
+both.settle(keys, decision, { cost: { user: { tokens: 1 } } });
+both.credit(keys, { cost: { user: { tokens: 1 }, tenant: 2 } });
+// @ts-expect-error -- the costs come with `cost`
 both.settle(keys, decision, { user: 1 });
-both.settle(keys, decision, 0, { policy: { user: pro } });
-both.settle(keys, decision, { user: { tokens: 1 } });
+// @ts-expect-error -- the costs come with `cost`
+both.debit(keys, { user: 1, tenant: 2 });
+// @ts-expect-error -- the costs come with `cost`
+both.credit(keys, { tenant: { tokens: 1 } });
+// @ts-expect-error -- the options are the last argument
+both.debit(keys, 1, { policy: { user: pro } });
+// @ts-expect-error -- no such member
+both.debit(keys, { cost: { users: 5 } });
 // @ts-expect-error -- what it really cost
 both.settle(keys, decision);
 // @ts-expect-error -- a decision of one limiter
 both.settle(keys, now.consume("ann"), 1);
 // @ts-expect-error -- a promise of a decision
 void mixed.settle(keys, mixed.consume(keys), 1);
-// @ts-expect-error -- the cost belongs to the actual cost
+// @ts-expect-error -- the options are the last argument
 both.settle(keys, decision, 1, { cost: 1 });
 
 // Combinations inside combinations keep their shape.

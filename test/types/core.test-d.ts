@@ -11,6 +11,7 @@ import {
   unlimited,
   whenDone,
   type AsyncStore,
+  type Cost,
   type Decision,
   type Key,
   type Limiter,
@@ -36,14 +37,19 @@ expectTypeOf(createLimiter({ policy, store: later }).consume("a")).toEqualTypeOf
 expectTypeOf(createLimiter({ policy, store: later }).credit("a", 1)).toEqualTypeOf<Promise<void>>();
 declare const made: Decision;
 expectTypeOf(createLimiter({ policy }).settle("a", made, 1)).toEqualTypeOf<boolean>();
-expectTypeOf(createLimiter({ policy, store: later }).settle("a", made, { tokens: 1 })).toEqualTypeOf<Promise<boolean>>();
+expectTypeOf(createLimiter({ policy, store: later }).settle("a", made, { cost: { tokens: 1 } })).toEqualTypeOf<Promise<boolean>>();
 expectTypeOf(createLimiter({ policy, store: later }).refund("a", made)).toEqualTypeOf<Promise<boolean>>();
 // @ts-expect-error -- what the work really cost
 createLimiter({ policy }).settle("a", made);
-// @ts-expect-error -- other numbers come with `policy`
+// @ts-expect-error -- a policy alone says not what it cost
 createLimiter({ policy }).settle("a", made, { policy: definePolicy(policy) });
+createLimiter({ policy }).settle("a", made, { cost: 1, policy: definePolicy(policy) });
+// @ts-expect-error -- the options are the last argument
+createLimiter({ policy }).settle("a", made, 1, { policy: definePolicy(policy) });
+// @ts-expect-error -- costs by name come with `cost`
+createLimiter({ policy }).settle("a", made, { tokens: 1 });
 // @ts-expect-error -- tokens are numbers
-createLimiter({ policy }).settle("a", made, { tokens: "2" });
+createLimiter({ policy }).settle("a", made, { cost: { tokens: "2" } });
 expectTypeOf(createLimiter({ policy, store: either }).consume("a")).toEqualTypeOf<Decision | Promise<Decision>>();
 expectTypeOf<MaybePromise<Store["sync"], void>>().toEqualTypeOf<void | Promise<void>>();
 
@@ -137,22 +143,51 @@ limiter.refund("a");
 limiter.refund("a", limiter.consume("a"));
 // @ts-expect-error -- tokens are given back with `credit`
 limiter.refund("a", 2);
+limiter.credit("a", { cost: { tokens: 2 }, policy: definePolicy(policy) });
+// @ts-expect-error -- costs by name come with `cost`
 limiter.credit("a", { tokens: 2 });
+// @ts-expect-error -- the options are the last argument
+limiter.credit("a", 2, { policy: definePolicy(policy) });
+// @ts-expect-error -- how many
+limiter.credit("a", {});
 // @ts-expect-error -- tokens are numbers
-limiter.credit("a", { tokens: "2" });
+limiter.credit("a", { cost: { tokens: "2" } });
 // @ts-expect-error -- a decision is refunded, not credited
 limiter.credit("a", limiter.consume("a"));
 
 // Fines and blocks.
 expectTypeOf(limiter.debit("a", 50)).toEqualTypeOf<void>();
-expectTypeOf(limiter.debit("a", { tokens: 50 })).toEqualTypeOf<void>();
+expectTypeOf(limiter.debit("a", { cost: { tokens: 50 } })).toEqualTypeOf<void>();
+declare const bareCosts: { tokens: number };
+declare const anyCosts: Cost;
+declare const namedCosts: Record<string, number>;
+for (const costs of [bareCosts]) {
+  // @ts-expect-error -- costs by name come with `cost`, also those of a variable
+  limiter.debit("a", costs);
+  // @ts-expect-error -- in every verb
+  limiter.consume("a", costs);
+  // @ts-expect-error -- in every verb
+  limiter.peek("a", costs);
+}
+// @ts-expect-error -- a cost may be an object
+limiter.debit("a", anyCosts);
+// @ts-expect-error -- a number is no policy
+limiter.debit("a", namedCosts);
+limiter.debit("a", { cost: anyCosts });
+limiter.consume("a", { cost: namedCosts });
 expectTypeOf(limiter.block("a", 60_000)).toEqualTypeOf<void>();
 expectTypeOf(createLimiter({ policy, store: later }).debit("a", 50)).toEqualTypeOf<Promise<void>>();
 expectTypeOf(createLimiter({ policy, store: later }).block("a", 60_000)).toEqualTypeOf<Promise<void>>();
 // @ts-expect-error -- how many
 limiter.debit("a");
+// @ts-expect-error -- costs by name come with `cost`
+limiter.debit("a", { tokens: 50 });
+// @ts-expect-error -- a policy is no number, so costs of limits called `cost` and `policy` do not compile
+limiter.debit("a", { cost: 5, policy: 3 });
+// @ts-expect-error -- the options are the last argument
+limiter.debit("a", 50, { policy: definePolicy(policy) });
 // @ts-expect-error -- tokens are numbers
-limiter.debit("a", { tokens: "2" });
+limiter.debit("a", { cost: { tokens: "2" } });
 // @ts-expect-error -- a decision is refunded, not debited
 limiter.debit("a", limiter.consume("a"));
 // @ts-expect-error -- for how long

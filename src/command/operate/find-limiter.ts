@@ -12,10 +12,10 @@ interface OperatedLimiter {
   readonly policy: Policy;
   readonly store: unknown;
   peek(key: Key, asked: Asked): Decision | Promise<Decision>;
-  debit(key: Key, tokens: Cost, choice?: { readonly policy: Policy }): unknown;
-  credit(key: Key, tokens: Cost, choice?: { readonly policy: Policy }): unknown;
-  block(key: Key, forMs: number, choice?: { readonly policy: Policy }): unknown;
-  reset(key: Key, choice?: { readonly policy: Policy }): unknown;
+  debit(key: Key, asked: Asked): unknown;
+  credit(key: Key, asked: Asked): unknown;
+  block(key: Key, forMs: number, choice: { readonly policy?: Policy }): unknown;
+  reset(key: Key, choice: { readonly policy?: Policy }): unknown;
 }
 
 interface Asked {

@@ -77,11 +77,11 @@ function jsonAnswer(
 }
 
 async function act({ verb, key, cost = 0, forMs }: Order, { limiter, tier }: FoundLimiter): Promise<void> {
-  const choice = tier === undefined ? [] : ([{ policy: tier }] as const);
-  if (verb === "credit") await limiter.credit(key, cost, ...choice);
-  else if (verb === "debit") await limiter.debit(key, cost, ...choice);
-  else if (verb === "block") await limiter.block(key, forMs, ...choice);
-  else await limiter.reset(key, ...choice);
+  const choice = tier === undefined ? {} : { policy: tier };
+  if (verb === "credit") await limiter.credit(key, { cost, ...choice });
+  else if (verb === "debit") await limiter.debit(key, { cost, ...choice });
+  else if (verb === "block") await limiter.block(key, forMs, choice);
+  else await limiter.reset(key, choice);
 }
 
 /** Asks until the store answers, for some seconds. Nothing is changed before it does. */

@@ -2,7 +2,7 @@ import { expected, isPlain, memberOf, ownMembers } from "../../core/check.js";
 import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
-import { requireMethod, throwOrReject } from "../arguments.js";
+import { checkNotCosts, requireMethod, throwOrReject } from "../arguments.js";
 import { attachInternals, type Internals } from "../internals.js";
 import type { Charges } from "../charge.js";
 import type { Limiter, PlainLimiter } from "../limiter.js";
@@ -71,9 +71,9 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
     },
     members: all,
     ...createAsk(() => own),
-    spread(title, tokens, isForAll = false) {
-      const of = read.tokens(title, tokens);
-      return all.flatMap(({ name, internals: member }) => member.spread(title, of(name), isForAll || typeof tokens === "number"));
+    spread(cost, isForAll = false) {
+      const costOf = read.costs(cost);
+      return all.flatMap(({ name, internals: member }) => member.spread(costOf(name), isForAll || typeof cost === "number"));
     },
     decisionOf: (decisions, charges) => decisionOfParts(all, decisions, charges),
     partsOf: (decision) => all.flatMap(({ name, internals: member, size }) => {
@@ -95,7 +95,10 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
       const keyOf = read.keys(keys);
       return all.every(({ name, limiter }) => isUnlimited(keyOf(name)) || (limiter as Limiter<unknown>).shadow(keyOf(name)));
     },
-    consume: (keys: unknown, asked?: unknown) => throwOrReject({ sync }, () => take(own.charges(keys, asked))),
+    consume: (keys: unknown, asked?: unknown) => throwOrReject({ sync }, () => {
+      checkNotCosts(asked, all);
+      return take(own.charges(keys, asked));
+    }),
     ...verbsOf(own),
   };
   attachInternals(combined, { ...own, ...createRequests(own, take, false) });

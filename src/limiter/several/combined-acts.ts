@@ -28,11 +28,11 @@ export function combinedActs(
     },
     settle(keys, decision, actual, options, isRelease) {
       const charges = checked(keys, options);
-      const actuals = self().spread("actual", present("actual", actual)).map(({ tokens }) => tokens);
+      const actuals = self().spread(present(actual)).map(({ tokens }) => tokens);
       const by = chargedBy(decision) as CombinedCharge | null;
       if (by === null || by.by !== self()) {
-        if (limiterChecks) limiterChecks.checkNumbers("actual", members, charges, actuals);
-        charges.forEach((charge, i) => charge && tokensOf(charge.policy, actuals[i] === undefined ? {} : actuals[i], "actual"));
+        if (limiterChecks) limiterChecks.checkNumbers(members, charges, actuals);
+        charges.forEach((charge, i) => charge && tokensOf(charge.policy, actuals[i] === undefined ? {} : actuals[i]));
         return () => false;
       }
       // The policy of a member that this call leaves out may be another's: only its key must be the same.
@@ -40,13 +40,13 @@ export function combinedActs(
       for (const made of by.charges) {
         if (made.parts.some((part, i) => own[part]?.encoded !== made.own[i]?.encoded)) throw otherKey(keys);
       }
-      if (limiterChecks) limiterChecks.checkNumbers("actual", members, by.charges, actuals);
+      if (limiterChecks) limiterChecks.checkNumbers(members, by.charges, actuals);
       const settlements = by.charges.map((made, i) => settlementOf(made, by.decisions[i] as Decision, actuals, isRelease));
       // Each part remembers by itself that it was settled. A part whose store was not asked can be settled again.
       return () => startAll(settlements, (done) => done.some(Boolean));
     },
-    debit: (keys, tokens, options) => forEach(keys, options, "tokens", tokens, "debit"),
-    credit: (keys, tokens, options) => forEach(keys, options, "tokens", tokens, "credit"),
+    debit: (keys, tokens, options) => forEach(keys, options, tokens, "debit"),
+    credit: (keys, tokens, options) => forEach(keys, options, tokens, "credit"),
     block: (keys, forMs, options) => onEach(keys, options, (member, key, chosen) => member.internals.block(key, forMs, chosen)),
     reset: (keys, options) => onEach(keys, options, (member, key, chosen) => member.internals.reset(key, chosen)),
   };
@@ -57,11 +57,11 @@ export function combinedActs(
     return self().charges(keys, options);
   }
 
-  function forEach(keys: unknown, options: unknown, title: string, tokens: unknown, verb: "debit" | "credit"): Act<void> {
-    const tokensOfMember = read.tokens(title, present(title, tokens));
+  function forEach(keys: unknown, options: unknown, tokens: unknown, verb: "debit" | "credit"): Act<void> {
+    const tokensOfMember = read.costs(present(tokens));
     const charges = checked(keys, options);
-    const spread = self().spread(title, tokens).map((part) => part.tokens);
-    if (limiterChecks) limiterChecks.checkNumbers(title, members, charges, spread);
+    const spread = self().spread(tokens).map((part) => part.tokens);
+    if (limiterChecks) limiterChecks.checkNumbers(members, charges, spread);
     return onEach(keys, options, ({ name, internals }, key, chosen) => {
       const own = tokensOfMember(name);
       return own === undefined ? doNothing : internals[verb](key, own, chosen);
@@ -84,8 +84,8 @@ export function combinedActs(
 }
 
 /** Returns tokens that must be given: only a member may be left out. */
-function present(title: string, tokens: unknown): unknown {
-  if (tokens === undefined) throw new TypeError(expected(title, "a number, or an object with the names of the members", tokens));
+function present(tokens: unknown): unknown {
+  if (tokens === undefined) throw new TypeError(expected("cost", "a number, or an object with the names of the members", tokens));
   return tokens;
 }
 
@@ -95,7 +95,7 @@ function settlementOf(
 ): Act<boolean> {
   const used = own.map(({ cost }, i) => {
     const actual = actuals[parts[i] as number];
-    return tokensOf(policy, actual === undefined ? {} : actual, "actual", cost);
+    return tokensOf(policy, actual === undefined ? {} : actual, cost);
   });
   const sum = policy.limits.map(({ name }, i) => [
     name, used.reduce<number>((total, each) => Math.min(Number.MAX_SAFE_INTEGER, total + costAt(each, i)), 0),

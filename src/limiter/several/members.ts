@@ -28,8 +28,8 @@ export interface MemberReader {
   asked(asked: unknown): (name: string) => AskedOfMember;
   /** The policy of each member. */
   policies(options: unknown): (name: string) => unknown;
-  /** The tokens of each member: one number for all, or an object by their names. `title` names them in an error. */
-  tokens(title: string, tokens: unknown): (name: string) => unknown;
+  /** The cost of each member: one number for all, or an object by their names. */
+  costs(cost: unknown): (name: string) => unknown;
 }
 
 // Without a prototype, and so without what an attacker adds to it.
@@ -40,7 +40,7 @@ export function readMembers(members: readonly CombinationMember[]): MemberReader
   const names = members.map(({ name }) => name);
   const form = `{ ${names.map((name) => `${name}: …`).join(", ")} }`;
 
-  return { keys, asked, policies, tokens };
+  return { keys, asked, policies, costs };
 
   function keys(given: unknown): (name: string) => unknown {
     const own = byName("key", given);
@@ -58,8 +58,8 @@ export function readMembers(members: readonly CombinationMember[]): MemberReader
     if (given === undefined) return () => NONE_ASKED;
     const { cost, policy } =
       typeof given === "number" ? { cost: given, policy: undefined } : optionsOf(given, ["cost", "policy"]);
-    const [costs, chosen] = [tokens("cost", cost), choices(policy)];
-    return (name) => ({ cost: costs(name), policy: chosen(name), isForAll: typeof cost === "number" });
+    const [costOf, chosen] = [costs(cost), choices(policy)];
+    return (name) => ({ cost: costOf(name), policy: chosen(name), isForAll: typeof cost === "number" });
   }
 
   function policies(options: unknown): (name: string) => unknown {
@@ -78,12 +78,12 @@ export function readMembers(members: readonly CombinationMember[]): MemberReader
     return (name) => own[name];
   }
 
-  function tokens(title: string, given: unknown): (name: string) => unknown {
+  function costs(given: unknown): (name: string) => unknown {
     if (given === undefined || typeof given === "number") return () => given;
-    const own = byName(title, given);
+    const own = byName("cost", given);
     const none = Object.keys(own).find((name) => own[name] === undefined);
     if (none !== undefined) {
-      throw new TypeError(`${expected(`${title}.${none}`, "a cost", undefined)}. Leave the member out instead`);
+      throw new TypeError(`${expected(`cost.${none}`, "a cost", undefined)}. Leave the member out instead`);
     }
     return (name) => own[name];
   }

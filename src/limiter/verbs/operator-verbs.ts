@@ -44,12 +44,12 @@ export function createOperatorVerbs(
     const adjust = requireMethod(store, "adjust");
     const chosen = chosenPolicy(options, base);
     if (isUnlimited(chosen)) return onBucket(key, options, false, doNothing);
-    if (typeof tokens === "number") positiveInteger("tokens", tokens);
-    const given = tokensOf(chosen, tokens, "tokens");
+    if (typeof tokens === "number") positiveInteger("cost", tokens);
+    const given = tokensOf(chosen, tokens);
     datedWorkOf(chosen)?.checkGiven(chosen, given, tokens);
     const changes = mapCosts(chosen, given, (each) => (sign > 0 ? each : 0 - each));
     const tooMuch = (): RangeError =>
-      new RangeError(`${expected("tokens", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
+      new RangeError(`${expected("cost", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
     // Checked here too, so that a combination takes nothing from the members before this one.
     if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) {
       throw tooMuch();

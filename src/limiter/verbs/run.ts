@@ -46,7 +46,9 @@ export async function run<K, D extends Decision, T>(
   }
   // Without a prototype: a member that an attacker adds to Object.prototype is no option (CWE-1321).
   const own = ownMembers(asked);
-  const consumed = limiter.waits && signal !== undefined ? { ...own, signal } : { ...own };
+  const isCancelable = limiter.waits && signal !== undefined;
+  const isNumber = typeof own.cost === "number" && own.policy === undefined && !isCancelable;
+  const consumed = isNumber ? own.cost : isCancelable ? { ...own, signal } : { ...own };
   const decision = granted(await limiter.consume(key, consumed as ConsumeOptions<K>));
   const holds = keepInFlight(limiter, key, decision, own.policy);
   const { policy } = own;

@@ -37,7 +37,7 @@ export function createSettle(
     const adjust = requireMethod(store, "adjust");
     if (isOurs) checkChargedKey(decision, encoded, key);
     const taken = isOurs ? costsOf(decision, policy) : policy.ownCosts;
-    const given = tokensOf(policy, actual, "actual", taken);
+    const given = tokensOf(policy, actual, taken);
     let by: object | null = null;
     let used = given;
     return isOurs ? settle : settleNothing;

@@ -4,7 +4,7 @@ import type { Key } from "../../core/key.js";
 import { sharesWork, type AbortSignalLike } from "../../platform.js";
 import type { Charges } from "../charge.js";
 import { attachInternals, plainInternalsOf } from "../internals.js";
-import { throwOrReject } from "../arguments.js";
+import { checkNotCosts, throwOrReject } from "../arguments.js";
 import type { ConsumeOptions, Limiter, PlainLimiter } from "../limiter.js";
 import { partsOf } from "../parts.js";
 import { createRequests } from "../several/requests.js";
@@ -132,7 +132,9 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
 
   function argumentsOf(key: K, asked: unknown): [Charges, Partial<WaitBounds>] {
     if (typeof asked !== "object" || asked === null) return [inner.charges(key, asked), {}];
-    checkNames(asked, ["cost", "policy", "maxWaitMs", "signal"]);
+    const known = ["cost", "policy", "maxWaitMs", "signal"];
+    checkNotCosts(asked, inner.members ?? (limiter as unknown as PlainLimiter).policy.limits, known);
+    checkNames(asked, known);
     const { maxWaitMs: own, signal, ...rest } = ownMembers(asked as WaiterConsumeOptions<K>);
     const charges = inner.charges(key, rest);
     return [charges, { signal: checkSignal(signal), ...(own === undefined ? {} : { maxWaitMs: checkMaxWait(own) }) }];

@@ -66,9 +66,9 @@ describe("reportCost", () => {
     ["a fraction", 0.5, "whole number"],
     ["less than nothing", -1, "whole number"],
     ["NaN", Number.NaN, "whole number"],
-    ["text", "2", "Expected `actual` to be"],
-    ["nothing", undefined, "Expected `actual` to be"],
-    ["null", null, "Expected `actual` to be"],
+    ["text", "2", "Expected `cost` to be"],
+    ["nothing", undefined, "Expected `cost` to be"],
+    ["null", null, "Expected `cost` to be"],
     ["a name that no limit has", { tokens: 1 }, "Unknown limit `tokens`"],
   ])("of %s throws and changes nothing, before and after the end", async (_, cost, message) => {
     const { gate, request, answer } = started();

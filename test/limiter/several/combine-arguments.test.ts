@@ -36,21 +36,21 @@ const POLICIES: readonly Row[] = [
   ["an unknown member", { tenant: chat }, "Unknown member `tenant` in `policy`. The members: user, team"],
 ];
 
-const tokenRows = (title: string): readonly Row[] => [
-  ["an unknown member", { tenant: 1 }, `Unknown member \`tenant\` in \`${title}\`. The members: user, team`],
-  ["an unknown limit", { team: { token: 1 } }, `Unknown limit \`token\` in \`${title}\`. The limits of policy "chat": requests, tokens`],
-  ["a member that is undefined", { user: undefined }, `Expected \`${title}.user\` to be a cost, got undefined. Leave the member out instead`],
-  ["a member that is null", { team: null }, `Expected \`${title}\` to be a whole number of at least 0, got null`],
-  ["a fraction", { user: 1, team: { tokens: 0.5 } }, `Expected \`${title}.tokens\` to be a whole number of at least 0, got 0.5`],
-  ["NaN for all", Number.NaN, `Expected \`${title}\` to be a ${title === "tokens" ? "positive integer" : "whole number of at least 0"}, got NaN`],
-  ["a string", "2", `Expected \`${title}\` to be an object with the names of the members, got "2". ${form}`],
-  ["a list", [1, 2], `Expected \`${title}\` to be an object with the names of the members, got an array of 2. ${form}`],
+const costRows = (nan = "whole number of at least 0"): readonly Row[] => [
+  ["an unknown member", { tenant: 1 }, `Unknown member \`tenant\` in \`cost\`. The members: user, team`],
+  ["an unknown limit", { team: { token: 1 } }, `Unknown limit \`token\` in \`cost\`. The limits of policy "chat": requests, tokens`],
+  ["a member that is undefined", { user: undefined }, `Expected \`cost.user\` to be a cost, got undefined. Leave the member out instead`],
+  ["a member that is null", { team: null }, `Expected \`cost\` to be a whole number of at least 0, got null`],
+  ["a fraction", { user: 1, team: { tokens: 0.5 } }, `Expected \`cost.tokens\` to be a whole number of at least 0, got 0.5`],
+  ["NaN for all", Number.NaN, `Expected \`cost\` to be a ${nan}, got NaN`],
+  ["a string", "2", `Expected \`cost\` to be an object with the names of the members, got "2". ${form}`],
+  ["a list", [1, 2], `Expected \`cost\` to be an object with the names of the members, got an array of 2. ${form}`],
 ];
-const bare = (title: string): readonly Row[] => [
-  ["nothing", undefined, `Expected \`${title}\` to be a number, or an object with the names of the members, got undefined`],
-  ["a number for several limits", 2, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { user: 2, team: { requests: 2, tokens: 2 } }`],
-  ["a number for several limits of one member", { user: 1, team: 2 }, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { user: 1, team: { requests: 2, tokens: 2 } }`],
-  ["a number for one member alone", { team: 2 }, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { team: { requests: 2, tokens: 2 } }`],
+const BARE: readonly Row[] = [
+  ["nothing", undefined, `Expected \`cost\` to be a number, or an object with the names of the members, got undefined`],
+  ["a number for several limits", 2, `Expected \`cost\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write cost: { user: 2, team: { requests: 2, tokens: 2 } }`],
+  ["a number for several limits of one member", { user: 1, team: 2 }, `Expected \`cost\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write cost: { user: 1, team: { requests: 2, tokens: 2 } }`],
+  ["a number for one member alone", { team: 2 }, `Expected \`cost\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write cost: { team: { requests: 2, tokens: 2 } }`],
 ];
 
 /** Expects the message from every call, and that no member notices. */
@@ -67,8 +67,8 @@ describe("L9 · misuse of a combination", () => {
     const decision = both.consume(keys);
     const k = wrong(given);
     refuses(message, [
-      () => both.consume(k), () => both.peek(k), () => both.settle(k, decision, {}), () => both.refund(k, decision), () => both.debit(k, { user: 1 }),
-      () => both.credit(k, { user: 1 }), () => both.block(k, 1_000), () => both.reset(k),
+      () => both.consume(k), () => both.peek(k), () => both.settle(k, decision, { cost: {} }), () => both.refund(k, decision), () => both.debit(k, { cost: { user: 1 } }),
+      () => both.credit(k, { cost: { user: 1 } }), () => both.block(k, 1_000), () => both.reset(k),
     ]);
     expect(both.refund(keys, decision)).toBe(true);
   });
@@ -77,32 +77,32 @@ describe("L9 · misuse of a combination", () => {
     const decision = both.consume(keys);
     const options = { policy: wrong(given) };
     refuses(message, [
-      () => both.consume(keys, options), () => both.peek(keys, options), () => both.settle(keys, decision, {}, options), () => both.refund(keys, decision, options),
-      () => both.debit(keys, { user: 1 }, options), () => both.credit(keys, { user: 1 }, options), () => both.block(keys, 1_000, options), () => both.reset(keys, options),
+      () => both.consume(keys, options), () => both.peek(keys, options), () => both.settle(keys, decision, { cost: {}, ...options }), () => both.refund(keys, decision, options),
+      () => both.debit(keys, { cost: { user: 1 }, ...options }), () => both.credit(keys, { cost: { user: 1 }, ...options }), () => both.block(keys, 1_000, options), () => both.reset(keys, options),
     ]);
     expect(both.refund(keys, decision)).toBe(true);
   });
 
-  test.each(tokenRows("cost"))("L9 · %s as costs throws, and nothing changes", (_, given, message) => {
+  test.each(costRows())("L9 · %s as costs throws, and nothing changes", (_, given, message) => {
     const calls = [() => both.consume(keys, { cost: wrong(given) }), () => both.peek(keys, { cost: wrong(given) })];
     refuses(message, calls);
   });
 
-  test.each([...tokenRows("actual"), ...bare("actual")])("L9 · %s as actual costs throws, and nothing is settled", (_, given, message) => {
+  test.each([...costRows(), ...BARE])("L9 · %s as actual costs throws, and nothing is settled", (_, given, message) => {
     const decision = both.consume(keys, 2);
-    refuses(message, [() => both.settle(keys, decision, wrong(given)), () => both.settle(keys, { ...decision }, wrong(given))]);
-    expect(both.settle(keys, decision, { team: { tokens: 0 } })).toBe(true);
+    refuses(message, [() => both.settle(keys, decision, { cost: wrong(given) }), () => both.settle(keys, { ...decision }, { cost: wrong(given) })]);
+    expect(both.settle(keys, decision, { cost: { team: { tokens: 0 } } })).toBe(true);
     both.reset(keys);
   });
 
-  test.each([...tokenRows("tokens"), ...bare("tokens")])("L9 · %s as tokens throws, and nothing is taken or given", (_, given, message) => {
+  test.each([...costRows("positive integer"), ...BARE])("L9 · %s as a cost throws, and nothing is taken or given", (_, given, message) => {
     both.consume(keys, 2);
-    refuses(message, [() => both.debit(keys, wrong(given)), () => both.credit(keys, wrong(given))]);
+    refuses(message, [() => both.debit(keys, { cost: wrong(given) }), () => both.credit(keys, { cost: wrong(given) })]);
     both.reset(keys);
   });
 
   test("L9 · a debt that no limit can hold is refused before any member pays", () => {
-    refuses("Expected `tokens` to be a debt of at most 2^53 - 1 units of each limit", [() => both.debit(keys, { user: 1, team: { tokens: Number.MAX_SAFE_INTEGER } })]);
+    refuses("Expected `cost` to be a debt of at most 2^53 - 1 units of each limit", [() => both.debit(keys, { cost: { user: 1, team: { tokens: Number.MAX_SAFE_INTEGER } } })]);
   });
 
   test.each<Row>([
@@ -111,7 +111,7 @@ describe("L9 · misuse of a combination", () => {
     ["an object", {}, "Expected `decision` to be a decision of `consume`, got an object. To give tokens back without one, write credit(key, tokens)"],
     ["a promise", Promise.resolve(), "Expected `decision` to be a decision of `consume`, got a promise. Write `await` before `consume`"],
   ])("L9 · %s as a decision throws, and rejects over a store that answers later", async (_, given, message) => {
-    refuses(message, [() => both.settle(keys, wrong(given), {}), () => both.refund(keys, wrong(given)), () => user.refund("ann", wrong(given)), () => user.settle("ann", wrong(given), 1)]);
+    refuses(message, [() => both.settle(keys, wrong(given), { cost: {} }), () => both.refund(keys, wrong(given)), () => user.refund("ann", wrong(given)), () => user.settle("ann", wrong(given), 1)]);
     const mixed = combine({ user, slow });
     await expect(mixed.refund({ user: "ann", slow: "s" }, wrong(given))).rejects.toThrow(new TypeError(message));
     await expect(slow.refund("s", wrong(given))).rejects.toThrow(new TypeError(message));
@@ -123,7 +123,7 @@ describe("L9 · misuse of a combination", () => {
     ["an unknown name", { costs: 1 }, "Unknown option `costs`. Did you mean `cost`?"],
   ])("L9 · %s as options throws", (_, given, message) => {
     refuses(message, [() => both.consume(keys, wrong(given)), () => both.peek(keys, wrong(given))]);
-    refuses("Unknown option `cost`. Known options: `policy`", [() => both.reset(keys, wrong({ cost: 1 })), () => both.settle(keys, both.peek(keys), {}, wrong({ cost: 1 }))]);
+    refuses("Unknown option `cost`. Known options: `policy`", [() => both.reset(keys, wrong({ cost: 1 })), () => both.refund(keys, both.peek(keys), wrong({ cost: 1 }))]);
   });
 
   test("L9 · over a store that answers later misuse rejects, and never throws", async () => {
@@ -182,7 +182,7 @@ describe("one number over several limits", () => {
     try {
       return call();
     } catch (error) {
-      const code = /write (.*)$/.exec((error as Error).message)?.[1] ?? "";
+      const code = /write cost: (.*)$/.exec((error as Error).message)?.[1] ?? "";
       return JSON.parse(code.replace(/([{,] )([a-z]+):/g, '$1"$2":'));
     }
   };
@@ -194,7 +194,7 @@ describe("one number over several limits", () => {
   ])("%s says what to write, and that works", (_, tokens, wanted) => {
     const settled = outer.consume(outerKeys, 6);
     for (const call of [
-      (given: unknown) => outer.debit(outerKeys, given as never), (given: unknown) => outer.credit(outerKeys, given as never), (given: unknown) => outer.settle(outerKeys, settled, given as never),
+      (given: unknown) => outer.debit(outerKeys, { cost: given as never }), (given: unknown) => outer.credit(outerKeys, { cost: given as never }), (given: unknown) => outer.settle(outerKeys, settled, { cost: given as never }),
     ]) {
       const code = written(() => call(tokens));
       expect(code).toEqual(wanted);

@@ -27,13 +27,13 @@ describe("a combination of combinations", () => {
     expect(decision).toMatchObject({ allowed: true, policy: "user", remaining: 30, decisions: { caller: { policy: "user", decisions: { user: { remaining: 30 }, device: { remaining: 4 } } }, tenant: { remaining: 3 } } });
     expect(decision.limits.map(({ limit }) => limit)).toEqual(["user", "device", "tenant"]);
     expect(decision.decisions.caller?.limits.map(({ limit }) => limit)).toEqual(["user", "device"]);
-    expect([all.settle(keys, decision, { caller: { user: 1 }, tenant: 0 }), all.peek(keys, 0).decisions]).toMatchObject([true, { caller: { decisions: { user: { remaining: 4 }, device: { remaining: 4 } } }, tenant: { remaining: 5 } }]);
+    expect([all.settle(keys, decision, { cost: { caller: { user: 1 }, tenant: 0 } }), all.peek(keys, 0).decisions]).toMatchObject([true, { caller: { decisions: { user: { remaining: 4 }, device: { remaining: 4 } } }, tenant: { remaining: 5 } }]);
     expect([all.consume(keys, 5).allowed, left()]).toEqual([false, [4, 4, 5]]);
   });
 
   test("debits, credits, blocks and resets every member by its name", () => {
     const { all, left } = world();
-    all.debit(keys, { caller: { user: 3 }, tenant: 2 });
+    all.debit(keys, { cost: { caller: { user: 3 }, tenant: 2 } });
     expect(left()).toEqual([2, 5, 3]);
     all.credit(keys, 1);
     expect(left()).toEqual([3, 5, 4]);
@@ -63,7 +63,7 @@ describe("members on one bucket", () => {
     const keys = { sender: "ann", receiver: "ann" };
     const decision = both.consume(keys, { cost: { sender: 1, receiver: 3 } });
     expect(decision).toMatchObject({ allowed: true, cost: 4, remaining: 1, decisions: { sender: { cost: 4 }, receiver: { cost: 4 } } });
-    expect([both.settle(keys, decision, { receiver: 1 }), both.peek(keys).decisions.sender?.remaining]).toEqual([true, 3]);
+    expect([both.settle(keys, decision, { cost: { receiver: 1 } }), both.peek(keys).decisions.sender?.remaining]).toEqual([true, 3]);
     expect(both.consume(keys, 2)).toMatchObject({ allowed: false, reason: "limited", cost: 4 });
     expect(both.consume(keys, 3)).toMatchObject({ reason: "cost_above_capacity", cost: 6 });
     expect(both.consume(keys, Number.MAX_SAFE_INTEGER).reason).toBe("cost_above_capacity");
@@ -118,7 +118,7 @@ describe("names that objects have by themselves", () => {
     const decision = all.consume(keys, { cost: named([2, 2, 2, 2, 3]) });
     expect(Object.keys(decision.decisions)).toEqual(NAMES);
     expect([decision.policy, NAMES.map((name) => Object.getOwnPropertyDescriptor(decision.decisions, name)?.value.remaining)]).toEqual(["n4", [3, 3, 3, 3, 2]]);
-    expect([all.settle(keys, decision, named([0, 0, 0, 0, 0])), limiters.map((each, i) => each.peek(`k${i}`).remaining)]).toEqual([true, [5, 5, 5, 5, 5]]);
+    expect([all.settle(keys, decision, { cost: named([0, 0, 0, 0, 0]) }), limiters.map((each, i) => each.peek(`k${i}`).remaining)]).toEqual([true, [5, 5, 5, 5, 5]]);
   });
 
   test.each(NAMES)("%s is missing where it is inherited alone", (name) => {

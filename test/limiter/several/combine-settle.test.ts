@@ -31,16 +31,16 @@ describe("a settlement of several", () => {
     const decision = both.consume(keys, { cost });
     expect([decision.allowed, left()]).toEqual([true, [59, 10_000, 30_000]]);
     expect([both.consume(keys, { cost }).allowed, left()]).toEqual([false, [59, 10_000, 30_000]]);
-    expect(both.settle(keys, decision, { user: { tokens: 1_000 }, team: 1_000 })).toBe(true);
+    expect(both.settle(keys, decision, { cost: { user: { tokens: 1_000 }, team: 1_000 } })).toBe(true);
     expect(left()).toEqual([59, 29_000, 49_000]);
-    expect([both.settle(keys, decision, { user: { tokens: 5 }, team: 5 }), both.refund(keys, decision)]).toEqual([false, false]);
+    expect([both.settle(keys, decision, { cost: { user: { tokens: 5 }, team: 5 } }), both.refund(keys, decision)]).toEqual([false, false]);
     expect(left()).toEqual([59, 29_000, 49_000]);
   });
 
   test("L19 · leaves a member that is not named as charged, and a number is for all of them", () => {
     const { both, left } = world();
     const decision = both.consume(keys, { cost: { user: { tokens: 100 }, team: 100 } });
-    expect([both.settle(keys, decision, { team: 40 }), left()]).toEqual([true, [59, 29_900, 49_960]]);
+    expect([both.settle(keys, decision, { cost: { team: 40 } }), left()]).toEqual([true, [59, 29_900, 49_960]]);
     const { user, team } = pair(memory(), memory());
     const other = combine({ user, team });
     expect([other.settle(keys, other.consume(keys, 3), 2), user.peek("ann").remaining, team.peek("red").remaining]).toEqual([true, 3, 3]);
@@ -50,7 +50,7 @@ describe("a settlement of several", () => {
     const { user, both, left } = world();
     const cost = { user: { tokens: 5 }, team: 5 };
     expect([both.refund(keys, both.consume(keys, { cost })), left()]).toEqual([true, [60, 30_000, 50_000]]);
-    both.settle(keys, both.consume(keys, { cost }), { user: { tokens: 1_000_000 }, team: 100 });
+    both.settle(keys, both.consume(keys, { cost }), { cost: { user: { tokens: 1_000_000 }, team: 100 } });
     expect(left()).toEqual([59, 0, 49_900]);
     expect(user.consume("ann", { cost: { tokens: 30_000 } }).retryAfterMs).toBe(60_010);
   });

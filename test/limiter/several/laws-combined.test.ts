@@ -39,7 +39,7 @@ describe("L1, L19 · settled work of a user and a team", () => {
             const [ended] = open.splice(which % Math.max(1, open.length), 1);
             if (ended === undefined) continue;
             adjusted.mockClear();
-            expect(what === "cancel" ? both.refund(keys, ended.decision) : both.settle(keys, ended.decision, cost)).toBe(true);
+            expect(what === "cancel" ? both.refund(keys, ended.decision) : both.settle(keys, ended.decision, { cost })).toBe(true);
             const changed = new Map(adjusted.mock.calls.map(([{ name }, , changes]) => [name, changes]));
             limitsOf.forEach(({ name, i, charges }, k) => charges.giveBack(ended.made[k] as Charge, Math.max(0, -costAt(changed.get(name) ?? 0, i))));
             continue;

@@ -124,7 +124,7 @@ test("what a caller got is settled and refunded for all members", async () => {
   const waiter = createWaiter(combine({ user, shared }));
   const keys = { user: ann, shared: team };
   const decision = await waiter.consume(keys, 5);
-  expect([await waiter.settle(keys, decision, { user: 2 }), await waiter.settle(keys, decision, 0)]).toEqual([true, false]);
+  expect([await waiter.settle(keys, decision, { cost: { user: 2 } }), await waiter.settle(keys, decision, 0)]).toEqual([true, false]);
   expect([user.peek(ann).remaining, shared.peek(team).remaining]).toEqual([8, 15]);
 });
 

@@ -39,7 +39,7 @@ describe.each(stores)("over %s", (_, open) => {
     const next = timed(waiter.consume("ann"));
     await pass(300);
     expect(next.at).toBe(null);
-    await limiter.settle("ann", first, {});
+    await limiter.settle("ann", first, { cost: {} });
     await pass(0);
     expect([next.at, next.value?.allowed]).toEqual([300, true]);
   });
@@ -73,10 +73,10 @@ describe.each(stores)("over %s", (_, open) => {
     const calls = [3_000, 200, Infinity, 0, 700].map((maxWaitMs) => timed(waiter.consume("ann", { maxWaitMs })));
     await pass(2_999);
     expect(calls.map(({ at }) => at)).toEqual([null, 200, null, 0, 700]);
-    await limiter.settle("ann", first, {});
+    await limiter.settle("ann", first, { cost: {} });
     await pass(0);
     expect([calls[0]?.at, calls[0]?.value?.allowed]).toEqual([2_999, true]);
-    await waiter.settle("ann", calls[0]?.value as Decision, {});
+    await waiter.settle("ann", calls[0]?.value as Decision, { cost: {} });
     await pass(0);
     expect([calls[2]?.at, calls[2]?.value?.allowed]).toEqual([2_999, true]);
   });
@@ -108,7 +108,7 @@ describe.each(stores)("over %s", (_, open) => {
     const first = await waiter.consume("ann");
     const next = timed(waiter.consume("ann"));
     await pass(700);
-    await limiter.settle("ann", first, {});
+    await limiter.settle("ann", first, { cost: {} });
     await pass(0);
     expect([next.at, next.value?.allowed]).toEqual([700, true]);
   });
@@ -138,9 +138,9 @@ describe.each(stores)("over %s", (_, open) => {
     const [first, other] = [await user.consume("ann"), await tenant.consume("acme")];
     const [next, behind] = [timed(both.consume(keys)), timed(both.consume(keys))];
     await pass(100);
-    await user.settle("ann", first, {});
+    await user.settle("ann", first, { cost: {} });
     await pass(100);
-    await tenant.settle("acme", other, {});
+    await tenant.settle("acme", other, { cost: {} });
     await pass(0);
     expect([next.at, next.value?.allowed]).toEqual([200, true]);
     await pass(300);
@@ -191,7 +191,7 @@ test("in an outage a caller waits for the place of the local share, too", async 
   const [next, behind] = [timed(waiter.consume("ann")), timed(waiter.consume("ann"))];
   await pass(300);
   expect([next.at, first.degraded]).toEqual([null, true]);
-  await limiter.settle("ann", first, {});
+  await limiter.settle("ann", first, { cost: {} });
   await pass(200);
   expect([next.at, next.value?.allowed]).toEqual([300, true]);
   expect([behind.at, behind.value]).toMatchObject([500, { allowed: false, degraded: true, retryAfterMs: 1_000 }]);

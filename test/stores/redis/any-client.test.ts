@@ -102,7 +102,7 @@ describeWith("redis-server", "Redis by one function, of", () => {
       const limiter = createLimiter({ policy: { name: "any", limits }, store });
       const decision = await limiter.consume(KEY, 4);
       expect(decision).toMatchObject({ allowed: true, degraded: false });
-      expect(await limiter.settle(KEY, decision, { rate: 1, month: 2 })).toBe(true);
+      expect(await limiter.settle(KEY, decision, { cost: { rate: 1, month: 2 } })).toBe(true);
       await limiter.block(KEY, 1_000);
       await limiter.reset(KEY);
       expect(await limiter.peek(KEY)).toMatchObject({ remaining: 10 });

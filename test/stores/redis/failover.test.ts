@@ -98,9 +98,9 @@ describeWith("redis-server", "Redis with replicas", () => {
     expect((await limiter.consume("one")).allowed).toBe(false);
     expect([...known, ...unknown, ...later].map(({ allowed, degraded }) => allowed && !degraded)).toEqual(Array(6).fill(true));
     // What the new server never knew may give back the tokens of a neighbour in the same sixteenth, at most one for each.
-    for (const decision of unknown) await limiter.settle("one", decision, {});
+    for (const decision of unknown) await limiter.settle("one", decision, { cost: {} });
     expect(await free()).toBeLessThanOrEqual(2);
-    for (const decision of [...known, ...later]) await limiter.settle("one", decision, {});
+    for (const decision of [...known, ...later]) await limiter.settle("one", decision, { cost: {} });
     expect(await free()).toBe(4);
     for (let i = 0; i < 4; i++) expect((await limiter.consume("one")).allowed).toBe(true);
     expect((await limiter.consume("one")).allowed).toBe(false);

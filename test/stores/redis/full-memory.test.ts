@@ -73,7 +73,7 @@ describeWith("redis-server", "a Redis whose memory is full", () => {
       const warnings = hearWarnings();
       const limiter = createLimiter({ policy: held, store: new RedisStore(client, { prefix: "evicts", timeoutMs: 10_000 }) });
       const decision = await limiter.consume("ann");
-      if (settles) expect(await limiter.settle("ann", decision, {})).toBe(true);
+      if (settles) expect(await limiter.settle("ann", decision, { cost: {} })).toBe(true);
       // The answer to a later call comes after that to INFO.
       await limiter.peek("ann");
       await new Promise(setImmediate);

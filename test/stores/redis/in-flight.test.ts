@@ -18,10 +18,10 @@ describeWith("redis-server", "limits in flight over Redis", () => {
     for (let i = 0; i < 5; i++) {
       const taken = await one.consume("ann");
       expect([taken.allowed, (await two.consume("ann")).allowed]).toEqual([true, false]);
-      await one.settle("ann", taken, {});
+      await one.settle("ann", taken, { cost: {} });
       const next = await two.consume("ann");
       expect(next.allowed).toBe(true);
-      await two.settle("ann", next, {});
+      await two.settle("ann", next, { cost: {} });
     }
   });
 });

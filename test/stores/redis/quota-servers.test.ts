@@ -70,7 +70,7 @@ function check(open: () => Promise<{ store: AsyncStore; stored: (key: string) =>
     for (let i = 0; i < 7; i++) {
       await expect(limiter.consume("bob")).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_CLOCK", message: expect.stringMatching(/^Expected the clocks of this process and the store to be within a period, got 20\S+ here and 20\S+ there/) as string });
     }
-    await expect(limiter.credit("bob", { day: 1 })).rejects.toMatchObject({ code: "ERR_STORE_CLOCK" });
+    await expect(limiter.credit("bob", { cost: { day: 1 } })).rejects.toMatchObject({ code: "ERR_STORE_CLOCK" });
     expect(await stored("bob")).toEqual(before);
     // These need no date.
     await limiter.block("bob", 1_000);

@@ -96,7 +96,7 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
         for (let i = 0; i < 2; i++) {
           const decision = await limiter.consume(key, { cost: COST });
           lose();
-          expect(await limiter.settle(key, decision, { day: 9_000, month: 9_000 })).toBe(true);
+          expect(await limiter.settle(key, decision, { cost: { day: 9_000, month: 9_000 } })).toBe(true);
         }
         expect(await spentOf(limiter, key), key).toEqual([48_000, 48_000, 3]);
         const decision = await limiter.consume(key, { cost: COST });
@@ -104,10 +104,10 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
         expect(await limiter.refund(key, decision)).toBe(true);
         expect(await spentOf(limiter, key), key).toEqual([48_000, 48_000, 3]);
         lose();
-        await limiter.credit(key, { day: 1_000, month: 2_000 });
+        await limiter.credit(key, { cost: { day: 1_000, month: 2_000 } });
         expect(await spentOf(limiter, key), key).toEqual([47_000, 46_000, 3]);
         lose();
-        await limiter.debit(key, { day: 500, month: 700 });
+        await limiter.debit(key, { cost: { day: 500, month: 700 } });
         expect(await spentOf(limiter, key), key).toEqual([47_500, 46_700, 3]);
       }
     } finally {
@@ -123,7 +123,7 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
       const limiter = make(client as RedisClient, `resend-${name}`);
       const decision = await limiter.consume("ann", { cost: COST });
       proxy.loseAnswer();
-      await expect(limiter.settle("ann", decision, { day: 9_000, month: 9_000 })).rejects.toThrow("Socket closed unexpectedly");
+      await expect(limiter.settle("ann", decision, { cost: { day: 9_000, month: 9_000 } })).rejects.toThrow("Socket closed unexpectedly");
       expect(await spentOf(limiter, "ann")).toEqual([9_000, 9_000, 0]);
       client.destroy();
     });

@@ -64,7 +64,7 @@ describeWith("redis-server", "a connection in a transaction of other code", () =
         expect(decision).toMatchObject({ reason: "store_unavailable", error: { name: "StoreError", code, message: expect.stringContaining("MULTI") as string } });
       }
     }
-    await expect(long.settle("ann", before, {})).rejects.toMatchObject({ code });
+    await expect(long.settle("ann", before, { cost: {} })).rejects.toMatchObject({ code });
     await expect(lone.peek("ann")).rejects.toMatchObject({ code });
     await send("DISCARD");
     // The circuit breaker is closed: the next calls are sent.

@@ -76,9 +76,9 @@ describeWith("redis-server", "a settlement that Redis takes for too old", () => 
     const { limiter, events, spent } = open(connectTo(), `still-${name.replaceAll(" ", "-")}`);
     const decisions = [];
     for (let i = 0; i < 10; i++) decisions.push(await limiter.consume("ann", { cost: COST }));
-    await limiter.settle("ann", decisions[9] as (typeof decisions)[0], { tokens: 100 });
+    await limiter.settle("ann", decisions[9] as (typeof decisions)[0], { cost: { tokens: 100 } });
     standStill();
-    const settled = decisions.slice(0, 9).map((decision) => limiter.settle("ann", decision, { tokens: 100 }));
+    const settled = decisions.slice(0, 9).map((decision) => limiter.settle("ann", decision, { cost: { tokens: 100 } }));
     expect(await Promise.all(settled)).toEqual(settled.map(() => true));
     expect(await spent()).toEqual([1_000, 0]);
     expect(events).toEqual([]);
@@ -106,9 +106,9 @@ describeWith("redis-server", "a settlement that Redis takes for too old", () => 
     const { limiter, events, spent } = open(await connectTo(), `hidden-${name.replaceAll(" ", "-")}`);
     const decisions = [];
     for (let i = 0; i < 10; i++) decisions.push(await limiter.consume("ann", { cost: COST }));
-    await limiter.settle("ann", decisions[9] as (typeof decisions)[0], { tokens: 100 });
+    await limiter.settle("ann", decisions[9] as (typeof decisions)[0], { cost: { tokens: 100 } });
     standStill();
-    const settled = await Promise.allSettled(decisions.slice(0, 9).map((decision) => limiter.settle("ann", decision, { tokens: 100 })));
+    const settled = await Promise.allSettled(decisions.slice(0, 9).map((decision) => limiter.settle("ann", decision, { cost: { tokens: 100 } })));
     for (const each of settled) expect(each).toMatchObject({ reason: { name: "StoreError", code: "ERR_STORE_TOO_LATE" } });
     expect(await spent()).toEqual([9_100, 9]);
     expect(events).toHaveLength(9);
@@ -131,7 +131,7 @@ describeWith("redis-server", "a settlement that Redis takes for too old", () => 
     await (opened.client as ioredis.Redis).set("mixed:chat bob", "foreign");
     standStill();
     const [foreign, taken, settled, debited] = await Promise.allSettled([
-      store.adjust(policy, "bob", [-1, 0]), store.consume(policy, "eve", [7, 1]), limiter.settle("ann", decision, { tokens: 100 }), limiter.debit("eve", { tokens: 3 }),
+      store.adjust(policy, "bob", [-1, 0]), store.consume(policy, "eve", [7, 1]), limiter.settle("ann", decision, { cost: { tokens: 100 } }), limiter.debit("eve", { cost: { tokens: 3 } }),
     ]);
     expect(foreign).toMatchObject({ reason: { code: "ERR_STORE_FOREIGN_VALUE" } });
     expect(taken).toMatchObject({ value: { allowed: true } });
@@ -156,7 +156,7 @@ describeWith("redis-server", "a settlement that Redis takes for too old", () => 
     await limiter.refund("ann", first); // both scripts are known
     await admin.del((await admin.keys("again:*")).filter((key) => key.includes("~")));
     proxy.loseAnswer();
-    await expect(limiter.settle("ann", decision, { tokens: 100 })).rejects.toMatchObject({ code: "ERR_STORE_TOO_LATE" });
+    await expect(limiter.settle("ann", decision, { cost: { tokens: 100 } })).rejects.toMatchObject({ code: "ERR_STORE_TOO_LATE" });
     expect(await spent()).toEqual([3_100, 3]);
     expect(events).toMatchObject([[{ type: "settlement", changes: { tokens: -900, parallel: -1 } }, "ann"]]);
   });
