@@ -220,7 +220,7 @@ describe("a refusal", () => {
 
   test("that no wait helps is a 400 without Retry-After", async () => {
     const { status, headers, text } = await whole({ model: "large", maxTokens: 999 });
-    expect([status, headers.get("retry-after"), (JSON.parse(text) as { code: string }).code]).toEqual([400, null, "cost_too_high"]);
+    expect([status, headers.get("retry-after"), (JSON.parse(text) as { code: string }).code]).toEqual([400, null, "cost_above_capacity"]);
     expect(left("red/ann", "large")).toEqual([2, 1_000, 3, 1_500]);
   });
 

@@ -105,7 +105,7 @@ test("8 · a wait that cannot succeed is never promised: such numbers are refuse
 
   expect(() => open({ cost: 4 })).toThrow(new RangeError("Expected `cost` to be at most the capacity, 3, got 4"));
   const computed = open({ cost: () => 4 }).ask();
-  expect([computed.status, computed.body["code"], computed.field("Retry-After"), computed.body["retry_after"]]).toEqual([400, "cost_too_high", undefined, undefined]);
+  expect([computed.status, computed.body["code"], computed.field("Retry-After"), computed.body["retry_after"]]).toEqual([400, "cost_above_capacity", undefined, undefined]);
 });
 
 test("8 · a policy that is picked for a request is held to the same", () => {

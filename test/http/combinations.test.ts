@@ -250,7 +250,7 @@ describe("costs", () => {
     const refused = await ask({ cost: { spend: { tokens: 60 } } });
     expect([refused.status, refused.body["violated-policies"]]).toEqual([429, ["tokens:tokens"]]);
     const { status, body, field } = await ask({ cost: { spend: { tokens: 101 } } });
-    expect([status, body["code"], field("Retry-After"), store.peek(USER, "ann", 0).remaining]).toEqual([400, "cost_too_high", undefined, 2]);
+    expect([status, body["code"], field("Retry-After"), store.peek(USER, "ann", 0).remaining]).toEqual([400, "cost_above_capacity", undefined, 2]);
     expect(body["detail"]).toContain('This request costs 101, and the limit "tokens:tokens" allows at most 100 at once.');
     expect((await ask({ cost: { user: 2, spend: { tokens: 40 } } })).status).toBe(200);
   });

@@ -51,7 +51,7 @@ test("35, L19 · a refusal names the limits that refuse, and Retry-After is exac
 
 test("L19 · a cost above one limit's capacity is a 400 that names this cost with its unit, this limit and its capacity", () => {
   const answer = gateOf().ask({ tokens: 30_001 });
-  expect([answer.status, answer.body["code"], answer.field("Retry-After")]).toEqual([400, "cost_too_high", undefined]);
+  expect([answer.status, answer.body["code"], answer.field("Retry-After")]).toEqual([400, "cost_above_capacity", undefined]);
   const text = (cost: string) => `This request costs ${cost}, and the limit "chat:tokens" allows at most 30000 at once. Ask for less in one request.`;
   expect([answer.body["detail"], answer.body["message"]]).toEqual([text("30001"), text("30001")]);
   const policy = definePolicy({ name: "chat", limits: [{ name: "requests", refill: perMinute(60) }, { name: "tokens", refill: perMinute(30_000), unit: "tokens", cost: 0 }] });

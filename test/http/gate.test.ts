@@ -274,7 +274,7 @@ test("a computed cost above the capacity: 400, what is left, and no wait", () =>
     title: "Bad Request",
     status: 400,
     detail: "This request costs 6, and the limit \"api:2\" allows at most 5 at once. Ask for less in one request.",
-    code: "cost_too_high",
+    code: "cost_above_capacity",
     message: "This request costs 6, and the limit \"api:2\" allows at most 5 at once. Ask for less in one request.",
   });
   expect([answer.field("RateLimit-Remaining"), answer.field("Cache-Control"), answer.field("Retry-After")]).toEqual(["5", "no-store", undefined]);

@@ -159,12 +159,12 @@ describe("L17 · `respond` and an `unidentified` function", () => {
     const gate = open({ respond: note, unidentified: note });
     const refusals = [exhaust(gate), gate.ask({ cost: 4 }), gate.ask({ user: null })];
     expect(seen).toEqual([]);
-    expect(refusals.map(({ body }) => body["code"])).toEqual(["rate_limited", "cost_too_high", "unidentified"]);
+    expect(refusals.map(({ body }) => body["code"])).toEqual(["rate_limited", "cost_above_capacity", "unidentified"]);
     for (const { verdict } of refusals) {
       const respond = verdict.outcome === "refuse" ? verdict.respond : null;
       expect([respond?.timeoutMs, respond?.call("framework")]).toEqual([5_000, { own: true }]);
     }
-    expect(seen).toEqual([[429, "rate_limited", ["framework"]], [400, "cost_too_high", ["framework"]], [401, "unidentified", ["framework"]]]);
+    expect(seen).toEqual([[429, "rate_limited", ["framework"]], [400, "cost_above_capacity", ["framework"]], [401, "unidentified", ["framework"]]]);
   });
 
   test("`respond` never answers a 401, and the function answers nothing else", () => {

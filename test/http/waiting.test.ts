@@ -152,7 +152,7 @@ test("a cost above the capacity is a 400 at once, also by the names of limits", 
   const { ask, waiter } = open();
   const large = [ask(new Asked("ann", 3)), ask(new Asked("ann", { mail: 3 }))];
   await pass(0);
-  expect(large.map(({ answer }) => [answer?.status, answer?.body["code"], answer?.field("Retry-After")])).toEqual([[400, "cost_too_high", undefined], [400, "cost_too_high", undefined]]);
+  expect(large.map(({ answer }) => [answer?.status, answer?.body["code"], answer?.field("Retry-After")])).toEqual([[400, "cost_above_capacity", undefined], [400, "cost_above_capacity", undefined]]);
   expect(waiter.waiting).toBe(0);
 });
 

@@ -40,5 +40,5 @@ function waitOf(data: unknown): number {
   if (typeof data !== "object" || data === null) return 1_000;
   const { retry_after: seconds, code } = data as { readonly retry_after?: unknown; readonly code?: unknown };
   if (typeof seconds === "number" && seconds >= 0) return seconds * 1_000;
-  return code === "cost_too_high" ? Infinity : 1_000;
+  return code === "cost_above_capacity" ? Infinity : 1_000;
 }

@@ -11,7 +11,7 @@ export const RATE_LIMITED = -32_023;
 
 /** The `data` of the error: what a client needs to obey. The names are those of sluice's HTTP document. */
 export interface RefusalData {
-  readonly code: "rate_limited" | "cost_too_high" | "unavailable";
+  readonly code: "rate_limited" | "cost_above_capacity" | "unavailable";
   /** Whole seconds. Absent when waiting does not help. */
   readonly retry_after?: number;
   /** The limit that the call waits for, such as `"session:requests"`. */
@@ -72,7 +72,7 @@ function dataOf(decision: Refused): RefusalData {
   const { policy, limit, reason } = decision;
   const violated = { "violated-policies": [`${policy}:${limit}`] };
   const seconds = retryAfterSeconds(decision);
-  if (seconds === null) return { code: "cost_too_high", ...violated };
+  if (seconds === null) return { code: "cost_above_capacity", ...violated };
   return { code: reason === "limited" ? "rate_limited" : "unavailable", retry_after: seconds, ...violated };
 }
 

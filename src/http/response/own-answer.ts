@@ -7,7 +7,7 @@ export interface Refusal {
   /** The status of the standard response: 429, 503 or 400. */
   readonly status: 429 | 503 | 400;
   /** The kind of refusal for programs. The values are in the order of `status` above. */
-  readonly code: "rate_limited" | "temporarily_unavailable" | "cost_too_high";
+  readonly code: "rate_limited" | "temporarily_unavailable" | "cost_above_capacity";
   /** The kind of refusal in words, such as "Too Many Requests". */
   readonly title: string;
   /** The text for people: "Too many requests. Try again in 5 seconds." */

@@ -11,7 +11,7 @@ export interface Problem {
   /** This occurrence in words. It is short and does not contain the caller's identity. */
   readonly detail: string;
   /**
-   * The kind of problem for programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`,
+   * The kind of problem for programs: `"rate_limited"`, `"cost_above_capacity"`, `"temporarily_unavailable"`,
    * `"unidentified"`, `"disconnected"` or `"internal_error"`.
    */
   readonly code: string;
@@ -31,7 +31,7 @@ export const ABNORMAL_USAGE = `${TYPES}#abnormal-usage-detected`;
 
 /** The title, the code and the type of each status. */
 const KINDS: Readonly<Record<Refuse["status"], readonly [title: string, code: string, type?: string]>> = {
-  400: ["Bad Request", "cost_too_high"],
+  400: ["Bad Request", "cost_above_capacity"],
   401: ["Unauthorized", "unidentified"],
   429: ["Too Many Requests", "rate_limited", `${TYPES}#quota-exceeded`],
   // nginx's status for a client that disconnected. It appears in logs only.

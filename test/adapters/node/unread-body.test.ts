@@ -32,7 +32,7 @@ describe("a body that does not end", () => {
     client.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     await client.flood(100 * MB, true);
     const texts = await Promise.all([client, ...slow].map((each) => each.rest()));
-    expect(texts.filter((text) => /^HTTP\/1\.1 400 [^]*cost_too_high/.test(text))).toHaveLength(51);
+    expect(texts.filter((text) => /^HTTP\/1\.1 400 [^]*cost_above_capacity/.test(text))).toHaveLength(51);
     const read = Math.max(...sockets.map(({ bytesRead }) => bytesRead));
     expect([read > 4 * MB, read < 4 * MB + 4 * 65_536]).toEqual([true, true]);
     expect(sockets.map(({ destroyed }) => destroyed)).not.toContain(false);

@@ -65,7 +65,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
         seen,
         [
           [429, "rate_limited", 3, "limited", 429, "/ok"],
-          [400, "cost_too_high", null, "cost_above_capacity", 400, "/ok"],
+          [400, "cost_above_capacity", null, "cost_above_capacity", 400, "/ok"],
         ],
         "what `respond` got",
       );

@@ -42,7 +42,7 @@ export const costCases: readonly AdapterCase[] = [
       const response = await server.get("/ok");
       assertEqual(response.status, 400, "the status");
       assertEqual(response.field("Retry-After"), null, "Retry-After");
-      checkProblem(response, "cost_too_high");
+      checkProblem(response, "cost_above_capacity");
       assertEqual(server.entered, [], "the requests that reached the handler");
     },
   },
