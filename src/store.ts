@@ -11,19 +11,19 @@ export { type Decision } from "./core/decision.js";
 export { type GuardOptions } from "./port/guard-options.js";
 export { type Limit } from "./core/limit.js";
 export { type Policy } from "./core/policy.js";
-export { type Move, type Origin } from "./core/model.js";
+export { type Charge, type Move, type Origin, type StoreAnswer, type StoreCall } from "./core/model.js";
 export {
-  adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords, type Records, type RecordsDecision,
+  answerCall, type CallAnswers, type Records,
 } from "./core/records.js";
 export {
-  LIMIT_KINDS, type AsyncStore, type Charge, type Guard, type GuardedStore, type GuardSetup, type LimitKind,
+  LIMIT_KINDS, type AsyncStore, type Guard, type GuardedStore, type GuardSetup, type LimitKind,
   type LocalCharge, type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore,
 } from "./port/store.js";
 export { type PendingConsume, type StartConsume } from "./guard/call.js";
 export { guard, type GuardedClient } from "./guard/guard.js";
 export { bucketName } from "./stores/shared/bucket-name.js";
 export { portableKey } from "./stores/shared/bucket-name.js";
-export { consumeRecordsTogether, type RecordsCharge } from "./stores/shared/together.js";
+export { decodeRecords, encodeRecords } from "./stores/shared/records.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
 export { casStore, type CasBackend, type CasStoreOptions, type Versioned } from "./stores/cas.js";
 export { sqlStore, type SqlDatabase, type SqlDatabaseOptions, type SqlRow, type SyncSqlDatabase } from "./stores/sql/sql.js";

@@ -4,8 +4,10 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { adjustRecords, blockRecords, consumeRecords, guard, LIMIT_KINDS, peekRecords, readClock, renewRecords } from "sluice/store";
-import type { Clock, Costs, Decision, Guard, GuardOptions, Move, Origin, Policy, Records, SyncStore } from "sluice/store";
+import { answerCall, decodeRecords, encodeRecords, guard, LIMIT_KINDS, readClock } from "sluice/store";
+import type {
+  Clock, Costs, Decision, Guard, GuardOptions, Move, Origin, Policy, Records, StoreAnswer, StoreCall, SyncStore,
+} from "sluice/store";
 
 interface FileStoreOptions extends Pick<GuardOptions, "breaker" | "sharedBy"> {
   readonly clock?: Clock | undefined;
@@ -27,68 +29,53 @@ export class FileStore implements SyncStore {
     this.guard = guard({ breaker, sharedBy }); // no `timeoutMs`: nothing can interrupt a call that answers at once
   }
 
-  consume(policy: Policy, key: string, costs: Costs): Decision {
-    const now = readClock(this.clock);
-    const records = this.#read(policy, key);
-    const { decision, changed } = consumeRecords(records, policy, costs, now);
-    if (changed) this.#write(policy, key, records, now); // most refusals change nothing
-    return decision;
+  consume(policy: Policy, key: string, cost: Costs): Decision {
+    return this.#ask({ verb: "consume", parts: [{ policy, key, cost }] }) as Decision;
   }
 
-  peek(policy: Policy, key: string, costs: Costs): Decision {
-    return peekRecords(this.#read(policy, key), policy, costs, readClock(this.clock));
+  peek(policy: Policy, key: string, cost: Costs): Decision {
+    return this.#ask({ verb: "peek", parts: [{ policy, key, cost }] }) as Decision;
   }
 
-  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): boolean {
-    const now = readClock(this.clock);
-    const records = this.#read(policy, key);
-    const done = adjustRecords(records, policy, changes, now, from);
-    if (done) this.#write(policy, key, records, now);
-    return done;
+  adjust(policy: Policy, key: string, cost: Costs, from?: number | Origin): boolean {
+    return this.#ask({ verb: "adjust", parts: [{ policy, key, cost }], from }) as boolean;
   }
 
-  renew(policy: Policy, key: string, tokens: Costs, move: Move): boolean {
-    const now = readClock(this.clock);
-    const records = this.#read(policy, key);
-    const isHeld = renewRecords(records, policy, tokens, now, move);
-    this.#write(policy, key, records, now);
-    return isHeld;
+  renew(policy: Policy, key: string, cost: Costs, move: Move): boolean {
+    return this.#ask({ verb: "renew", parts: [{ policy, key, cost }], move }) as boolean;
   }
 
   block(policy: Policy, key: string, forMs: number): void {
-    const now = readClock(this.clock);
-    const records = this.#read(policy, key);
-    blockRecords(records, forMs, now);
-    this.#write(policy, key, records, now);
+    this.#ask({ verb: "block", parts: [{ policy, key, cost: forMs }] });
   }
 
   reset(policy: Policy, key: string): void {
-    rmSync(this.#path(policy, key), { force: true });
+    this.#ask({ verb: "reset", parts: [{ policy, key, cost: 0 }] });
   }
 
   /** Removes the files of callers whose buckets are full. Call it from time to time. It changes no decision. */
   sweep(): void {
     for (const name of readdirSync(this.#directory)) {
       const path = join(this.#directory, name);
-      if (alive(parse(readFileSync(path, "utf8")), readClock(this.clock)).length === 0) rmSync(path);
+      if (encodeRecords(read(path), readClock(this.clock)).ttlMs === 0) rmSync(path);
     }
   }
 
-  #read(policy: Policy, key: string): Records {
-    try {
-      return parse(readFileSync(this.#path(policy, key), "utf8"));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map(); // absent is full
-      throw error; // any other error is a failure: the limiter decides what follows
-    }
-  }
-
-  #write(policy: Policy, key: string, records: Records, now: number): void {
+  #ask(call: StoreCall): StoreAnswer {
+    const [{ policy, key }] = call.parts;
     const path = this.#path(policy, key);
-    const kept = alive(records, now);
-    if (kept.length === 0) return rmSync(path, { force: true });
+    const now = readClock(this.clock);
+    const records = read(path);
+    const { answers: [answer], changed: [isChanged] } = answerCall(call, [records], now);
+    if (isChanged) this.#write(path, records, now); // most refusals change nothing
+    return answer;
+  }
+
+  #write(path: string, records: Records, now: number): void {
+    const { value, ttlMs } = encodeRecords(records, now);
+    if (ttlMs === 0) return rmSync(path, { force: true });
     mkdirSync(this.#directory, { recursive: true });
-    writeFileSync(`${path}.new`, JSON.stringify(kept));
+    writeFileSync(`${path}.new`, value);
     renameSync(`${path}.new`, path); // the whole file or nothing
   }
 
@@ -98,12 +85,11 @@ export class FileStore implements SyncStore {
   }
 }
 
-const parse = (text: string): Records => new Map(JSON.parse(text) as ReturnType<typeof alive>);
-
-/**
- * The records that still count: limits that are not full yet, and a block. The instant when a limit is full is rounded
- * up.
- */
-function alive(records: Records, now: number) {
-  return [...records].filter(([, { spent, at, unitsPerMs }]) => spent > 0 && at + Math.ceil(spent / unitsPerMs) > now);
+function read(path: string): Records {
+  try {
+    return decodeRecords(readFileSync(path, "utf8"), path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map(); // absent is full
+    throw error; // any other error is a failure: the limiter decides what follows
+  }
 }

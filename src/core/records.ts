@@ -1,6 +1,6 @@
 import { fullBucket, isStale, RATE, setBucket } from "./bucket.js";
 import { adjust, consume, peek, renewHeld, convertStale, whileBlocked } from "./decision.js";
-import type { Bucket, Costs, Decision, Limit, Move, Origin, Policy } from "./model.js";
+import type { Bucket, Charge, Costs, Decision, Limit, Move, Policy, StoreAnswer, StoreCall } from "./model.js";
 
 /** The name of a block among the records of a key. No limit has it. */
 export const BLOCK = "!";
@@ -58,62 +58,87 @@ export function peekBlocked(buckets: readonly Bucket[], policy: Policy, costs: C
  */
 export type Records = Map<string, Bucket>;
 
-/** A decision, and whether the records changed: only then must they be stored. */
-export interface RecordsDecision {
-  readonly decision: Decision;
+/** The answers to a call, and which records it changed: only these must be stored. One of each for each part. */
+export interface CallAnswers {
+  readonly answers: readonly StoreAnswer[];
+  readonly changed: readonly boolean[];
+}
+
+/** The answer for one part, and whether its records changed. */
+interface PartAnswer<Answer = StoreAnswer> {
+  readonly answer: Answer;
   readonly changed: boolean;
 }
 
+// Above every capacity, so that nothing is taken.
+const NEVER = Infinity;
+
 /**
- * Implements `consume` of a store: decides, and changes `records` in place. While a block lasts, it refuses every call.
+ * Carries out a call of a store on the records of its parts, `found`, and changes these in place: all that a store does
+ * beside keeping them. `now` is the time of the store's clock in whole milliseconds, read after the records are locked.
  *
- * A refusal changes only records that were counted in other numbers than those of `policy` (law L14), and records too
- * far ahead of the clock (law L6).
+ * A refusal and a `peek` change only records that were counted in other numbers than those of their policy (law L14)
+ * and those too far ahead of the clock (L6). Several charges are taken together or not at all: when one is refused, the
+ * others get the decision of `peek` (L10). An `adjust` answers false and changes nothing when more than 2^53 - 1 units
+ * would be spent, a `renew` when the date of its tokens is over (L21).
+ * @example
+ * const policy = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
+ * const records: Records = new Map(); // of a store: read them, and write them if they changed
+ * const call: StoreCall = { verb: "consume", parts: [{ policy, key: "ann", cost: 2 }] };
+ * const { answers, changed } = answerCall(call, [records], Date.now());
  */
-export function consumeRecords(records: Records, policy: Policy, costs: Costs, now: number): RecordsDecision {
+export function answerCall(call: StoreCall, found: readonly Records[], now: number): CallAnswers {
+  const { verb, parts } = call;
+  const isTogether = verb === "consume" && parts.length > 1;
+  const outcomes = isTogether ? chargeAll(parts, found, now) : parts.map((part, i) => answerPart(call, part, found[i] as Records, now));
+  return { answers: outcomes.map(({ answer }) => answer), changed: outcomes.map(({ changed }) => changed) };
+}
+
+function chargeAll(parts: readonly Charge[], found: readonly Records[], now: number): readonly PartAnswer[] {
+  const foreseen = parts.map((part, i) => peekRecords(part, found[i] as Records, now));
+  const isAllowed = foreseen.every(({ allowed }) => allowed);
+  return parts.map((part, i) => {
+    const { answer, changed } = consumeRecords({ ...part, cost: isAllowed ? part.cost : NEVER }, found[i] as Records, now);
+    return { answer: isAllowed ? answer : (foreseen[i] as Decision), changed };
+  });
+}
+
+function answerPart({ verb, from, move }: StoreCall, part: Charge, records: Records, now: number): PartAnswer {
+  if (verb === "consume") return consumeRecords(part, records, now);
+  if (verb === "peek") return { answer: peekRecords(part, records, now), changed: false };
+  if (verb === "reset") return { answer: records.clear(), changed: true };
+  if (verb === "block") return blockRecords(records, part.cost as number, now);
+  const { policy, cost } = part;
+  const buckets = bucketsOf(records, policy);
+  const answer = verb === "renew" ? renewHeld(buckets, policy, cost, now, move as Move) : adjust(buckets, policy, cost, now, from);
+  const changed = verb === "renew" || answer;
+  if (changed) keep(records, policy, buckets);
+  return { answer, changed };
+}
+
+function consumeRecords({ policy, cost }: Charge, records: Records, now: number): PartAnswer<Decision> {
   const buckets = bucketsOf(records, policy);
   const block = blockOf(records);
   const isStaleRecord = policy.limits.some((limit, i) => isStale(buckets[i] as Bucket, limit, now));
-  const decision = consumeBlocked(buckets, policy, costs, now, blockLeft(block, now));
+  const answer = consumeBlocked(buckets, policy, cost, now, blockLeft(block, now));
   const isBlockRedated = redateBlock(block, now);
   if (isBlockRedated) records.set(BLOCK, block);
-  const changed = decision.allowed || isStaleRecord || isBlockRedated;
+  const changed = answer.allowed || isStaleRecord || isBlockRedated;
   if (changed) keep(records, policy, buckets);
-  return { decision, changed };
+  return { answer, changed };
 }
 
-/** The decision that {@link consumeRecords} would make. Changes nothing. */
-export function peekRecords(records: Records, policy: Policy, costs: Costs, now: number): Decision {
-  return peekBlocked(bucketsOf(records, policy), policy, costs, now, blockLeft(blockOf(records), now));
-}
-
-/**
- * Takes the given tokens of each limit, or gives tokens back for a number below 0. Returns false and changes nothing
- * when a limit would have more than 2^53 - 1 units spent.
- */
-export function adjustRecords(
-  records: Records, policy: Policy, changes: Costs, now: number, from?: number | Origin,
-): boolean {
-  const buckets = bucketsOf(records, policy);
-  const done = adjust(buckets, policy, changes, now, from);
-  if (done) keep(records, policy, buckets);
-  return done;
-}
-
-/** Implements `renew` of a store: moves tokens in flight to a later date. Returns false when their own date is over. */
-export function renewRecords(records: Records, policy: Policy, tokens: Costs, now: number, move: Move): boolean {
-  const buckets = bucketsOf(records, policy);
-  const isHeld = renewHeld(buckets, policy, tokens, now, move);
-  keep(records, policy, buckets);
-  return isHeld;
+function peekRecords({ policy, cost }: Charge, records: Records, now: number): Decision {
+  return peekBlocked(bucketsOf(records, policy), policy, cost, now, blockLeft(blockOf(records), now));
 }
 
 /** Blocks the key for `forMs`, or for the rest of an earlier block if that is longer. 0 ends a block. */
-export function blockRecords(records: Records, forMs: number, now: number): void {
-  if (forMs === 0) return void records.delete(BLOCK);
+function blockRecords(records: Records, forMs: number, now: number): PartAnswer {
+  if (forMs === 0) return { answer: undefined, changed: records.delete(BLOCK) };
   const block = blockOf(records);
   extendBlock(block, forMs, now);
   records.set(BLOCK, block);
+  return { answer: undefined, changed: true };
 }
 
 // These are copies, because the callers change them in place.

@@ -4,7 +4,9 @@ import type { Costs } from "../core/limit.js";
 import type { Decision, Reading, Refused } from "../core/decision.js";
 import type { OnStoreError } from "./guard-options.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import type { Move, Origin } from "../core/model.js";
+import type { Charge, Move, Origin } from "../core/model.js";
+
+export type { Charge } from "../core/model.js";
 
 /**
  * Keeps buckets: one required method, `consume`, and a few optional methods.
@@ -73,7 +75,7 @@ export interface StoreMethods<Sync extends boolean> {
   /**
    * The kinds of limits that the store keeps. Default: rates alone. A limiter refuses a policy with another kind: a
    * store that does not know quotas would grant them again and again. A store over the functions of `sluice/store`
-   * knows all, {@link LIMIT_KINDS}, if it passes `from` on to `adjustRecords` and its clock has dates.
+   * knows all, {@link LIMIT_KINDS}, if it passes `from` on to `answerCall` and its clock has dates.
    */
   readonly kinds?: readonly LimitKind[] | undefined;
   /** Takes `costs` tokens from every limit of `policy` for `key`, or none. */
@@ -97,7 +99,7 @@ export interface StoreMethods<Sync extends boolean> {
    * instant of its decision by the store's clock: tokens of a quota are given back to the period of that instant only,
    * and tokens in flight to its date. If those were renewed, `from` has the instant of the renewal too. A give-back to
    * a rate states `since`, and the store takes off what has refilled from then on. What is above 0 is taken in full and
-   * now, whatever `from` says. `adjustRecords` does all of this.
+   * now, whatever `from` says. `answerCall` does all of this.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */
@@ -127,13 +129,6 @@ export interface StoreMethods<Sync extends boolean> {
 
 /** `T` from a synchronous store, a promise of `T` from an asynchronous one, either when the type does not say which. */
 export type MaybePromise<Sync extends boolean, T> = Sync extends true ? T : Promise<T>;
-
-/** Tokens to take from one bucket. */
-export interface Charge {
-  readonly policy: Policy;
-  readonly key: string;
-  readonly cost: Costs;
-}
 
 /**
  * What stands before a store that can fail: timeout, circuit breaker and fallback. A store makes one with `guard` of
@@ -221,7 +216,7 @@ export function checkDecision(answer: unknown, method: string): Decision {
   Promise.resolve(answer).catch(() => undefined); // its rejection would end the process
   const got = typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
   throw new TypeError(
-    `Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeRecords\` of sluice/store returns.`,
+    `Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`answerCall\` of sluice/store answers.`,
   );
 }
 

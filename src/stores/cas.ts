@@ -3,15 +3,15 @@ import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
-import type { Move, Origin } from "../core/model.js";
-import { peekRecords, type Records } from "../core/records.js";
+import type { Move, Origin, StoreAnswer, StoreCall } from "../core/model.js";
+import { answerCall, type Records } from "../core/records.js";
 import type { GuardOptions } from "../port/guard-options.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../port/store.js";
 import { guard } from "../guard/guard.js";
 import { GUARD_OPTIONS, guardOptionsOf } from "../guard/options.js";
 import { bucketName } from "./shared/bucket-name.js";
 import { decodeRecords, encodeRecords } from "./shared/records.js";
-import { adjustStep, blockStep, consumeStep, renewStep, resetStep, Rounds, type Job } from "./shared/rounds.js";
+import { Rounds, type Job } from "./shared/rounds.js";
 import { StoreError } from "./shared/store-error.js";
 
 /** A value, and the backend's version of it: a revision, an ETag, or the value itself. */
@@ -111,29 +111,30 @@ class CasStore<Version> implements AsyncStore {
     this.#sleep = sleep;
   }
 
-  consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return this.#rounds.join(policy, key, consumeStep(policy, costs));
+  consume(policy: Policy, key: string, cost: Costs): Promise<Decision> {
+    return this.#rounds.join({ verb: "consume", parts: [{ policy, key, cost }] }) as Promise<Decision>;
   }
 
-  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+  async peek(policy: Policy, key: string, cost: Costs): Promise<Decision> {
+    const call: StoreCall = { verb: "peek", parts: [{ policy, key, cost }] };
     const { records } = await this.#load(bucketName(policy, key));
-    return peekRecords(records, policy, costs, readClock(this.clock));
+    return answerCall(call, [records], readClock(this.clock)).answers[0] as Decision;
   }
 
-  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
-    return this.#rounds.join(policy, key, adjustStep(policy, changes, from));
+  adjust(policy: Policy, key: string, cost: Costs, from?: number | Origin): Promise<boolean> {
+    return this.#rounds.join({ verb: "adjust", parts: [{ policy, key, cost }], from }) as Promise<boolean>;
   }
 
-  renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<boolean> {
-    return this.#rounds.join(policy, key, renewStep(policy, tokens, move));
+  renew(policy: Policy, key: string, cost: Costs, move: Move): Promise<boolean> {
+    return this.#rounds.join({ verb: "renew", parts: [{ policy, key, cost }], move }) as Promise<boolean>;
   }
 
-  block(policy: Policy, key: string, forMs: number): Promise<void> {
-    return this.#rounds.join(policy, key, blockStep(forMs));
+  block(policy: Policy, key: string, cost: number): Promise<void> {
+    return this.#rounds.join({ verb: "block", parts: [{ policy, key, cost }] }) as Promise<void>;
   }
 
   reset(policy: Policy, key: string): Promise<void> {
-    return this.#rounds.join(policy, key, resetStep);
+    return this.#rounds.join({ verb: "reset", parts: [{ policy, key, cost: 0 }] }) as Promise<void>;
   }
 
   /** Does all jobs of a round, and removes each job from `open` when it is answered. */
@@ -142,11 +143,11 @@ class CasStore<Version> implements AsyncStore {
       if (attempt > 0) await this.#sleep(this.#random() * Math.min(2 ** attempt, 64));
       const { records, version } = await this.#load(name);
       const now = readClock(this.clock);
-      const answers = new Map<Job, unknown>();
+      const answers = new Map<Job, StoreAnswer>();
       for (const job of open) {
-        const { answer, changed } = job.step(records, now);
+        const { answers: [answer], changed: [isChanged] } = answerCall(job.call, [records], now);
         // An answer that depends on the read alone is final, also if the write fails.
-        if (changed || answers.size > 0) answers.set(job, answer);
+        if (isChanged || answers.size > 0) answers.set(job, answer);
         else {
           open.delete(job);
           job.resolve(answer);

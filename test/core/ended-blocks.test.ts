@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { definePolicy, MemoryStore, perHour, perSecond } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
-import { adjustRecords, BLOCK, blockRecords, consumeRecords, peekRecords, type Records } from "../../src/core/records.js";
+import { BLOCK, type Records } from "../../src/core/records.js";
+import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../helpers/records.js";
 import { Model } from "../helpers/model.js";
 
 const HOUR = 3_600_000;

@@ -4,7 +4,8 @@ import { definePolicy, type LimitOptions, type Policy, type Renewal } from "slui
 import { quotaDating } from "../../src/limits/quota.js";
 import { readings, type Decision } from "../../src/core/decision.js";
 import { simplest } from "../../src/core/limit.js";
-import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../src/core/records.js";
+import type { Records } from "../../src/core/records.js";
+import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../helpers/records.js";
 import { correction } from "../../src/limiter/verbs/refundable.js";
 import { periodOf, QuotaModel, type ModelLimit } from "../helpers/quota-model.js";
 

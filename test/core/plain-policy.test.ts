@@ -1,7 +1,8 @@
 // A policy is data: it crosses to another worker, process or Durable Object, and is a policy again there.
 import fc from "fast-check";
 import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, monthly, perSecond, run, TokenBucket, weekly, whenDone, type LimitOptions, type Policy, type PolicyOptions } from "sluice";
-import { casStore, adjustRecords, consumeRecords, fullBucket, peekRecords } from "sluice/store";
+import { casStore, fullBucket } from "sluice/store";
+import { adjustRecords, consumeRecords, peekRecords } from "../helpers/records.js";
 import { createGate } from "sluice/http";
 import { RedisStore } from "sluice/redis";
 import { describe, expect, test } from "vitest";

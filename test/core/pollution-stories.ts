@@ -1,6 +1,6 @@
 // What the package does in many calls, as text: the same whatever members `Object.prototype` has. Nothing here is imported
 // before it is called, so that the package may be loaded after these members were added.
-import type { AsyncStore, Costs, LimiterOptions, Policy, PolicyOptions } from "sluice";
+import type { AsyncStore, Costs, Decision, LimiterOptions, Policy, PolicyOptions } from "sluice";
 import type { Bucket, SyncStore } from "sluice/store";
 
 // Noon, so that a quota of a day has half of it left.
@@ -110,7 +110,7 @@ export async function stories(): Promise<Told> {
     consume(policy: Policy, key: string, costs: Costs) {
       const rows = this.rows.get(key) ?? new Map<string, Bucket>();
       this.rows.set(key, rows);
-      return store.consumeRecords(rows, policy, costs, now).decision;
+      return store.answerCall({ verb: "consume", parts: [{ policy, key, cost: costs }] }, [rows], now).answers[0] as Decision;
     }
   }
   class LeastSync extends Least { readonly sync = true; }

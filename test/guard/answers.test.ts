@@ -52,7 +52,7 @@ const now = (answer: unknown, guarded = true): SyncStore => ({
   peek: () => answer as Decision,
 });
 
-const message = (method: string): RegExp => new RegExp(`^Expected \`store\\.${method}\\(\\)\` to return a decision, got .+\\. Return what \`consumeRecords\` of sluice/store returns\\.$`);
+const message = (method: string): RegExp => new RegExp(`^Expected \`store\\.${method}\\(\\)\` to return a decision, got .+\\. Return what \`answerCall\` of sluice/store answers\\.$`);
 
 describe("L11 · refused is not broken: what is no decision", () => {
   test.each(garbage)("L11 · %s is a failure of the store, and never a refusal", async (_what, answer) => {
@@ -99,7 +99,7 @@ describe("L11 · refused is not broken: what is no decision", () => {
     const { error } = await createLimiter({ policy, store: later({ ...good, remaining: Number.NaN, key: "ann@example.org" }) }).consume("ann");
     expect((error as Error).message).toBe(
       'Expected `store.consume()` to return a decision, got { allowed: true, reason: null, policy: "api", limit: "api", cost: 1, capacity: 10, ' +
-        "remaining: NaN, retryAfterMs: 0, nextTokenMs: 1000, resetMs: 1000, at: 0, limits: null, blocked: undefined }. Return what `consumeRecords` of sluice/store returns.",
+        "remaining: NaN, retryAfterMs: 0, nextTokenMs: 1000, resetMs: 1000, at: 0, limits: null, blocked: undefined }. Return what `answerCall` of sluice/store answers.",
     );
   });
 

@@ -39,7 +39,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/core/errors.ts": "declare const limiter: import('sluice').Limiter",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
   "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Costs, type Decision, type Policy } from 'sluice/store'",
-  "src/stores/shared/together.ts": "import { consumeRecordsTogether } from 'sluice/store'",
+  "src/core/records.ts": "import { answerCall, type Records, type StoreCall } from 'sluice/store'",
   "src/stores/shared/bucket-name.ts": "import { bucketName } from 'sluice/store'; declare const policy: import('sluice').Policy",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
   "src/stores/durable-object/durable-object.ts": "declare const env: { readonly BUCKETS: import('sluice/durable-object').BucketNamespace }",

@@ -1,7 +1,8 @@
 // L8: states of the searches in test/search, brought about in a store by the calls that led to them, with the core beside.
 import { expect } from "vitest";
 import type { AsyncStore, Policy } from "sluice";
-import * as records from "../../src/core/records.js";
+import * as core from "../../src/core/records.js";
+import * as records from "./records.js";
 import * as policy from "../../src/core/policy.js";
 import * as decision from "../../src/core/decision.js";
 import * as breaker from "../../src/guard/circuit-breaker.js";
@@ -17,7 +18,7 @@ import type { StoreCall, StoreState, StoreWorld } from "../search/state.js";
 import { storeWorld } from "../search/store-world.js";
 import { STORE_WORLDS } from "../search/worlds.js";
 
-const REAL = { ...policy, ...records, ...decision, ...breaker, ...refundable, ...held, ...inFlight, ...quota, ...window, ...mark } as Real;
+const REAL = { ...policy, ...core, ...records, ...decision, ...breaker, ...refundable, ...held, ...inFlight, ...quota, ...window, ...mark } as Real;
 // In the year 2096: what a store keeps until then does not expire in a test.
 const BEGINS_AT = 4_000_000_000_000;
 const AT_ONCE = 250;
@@ -33,7 +34,7 @@ interface Sampled {
   readonly key: string;
   readonly state: StoreState;
   readonly calls: readonly StoreCall[];
-  readonly records: records.Records;
+  readonly records: core.Records;
 }
 
 /**
@@ -63,7 +64,7 @@ export async function compareStates(storeOf: (clock: () => number) => FullStore,
   return all;
 }
 
-async function play(store: FullStore, policies: readonly Policy[], calls: readonly StoreCall[], key: string, kept: records.Records): Promise<void> {
+async function play(store: FullStore, policies: readonly Policy[], calls: readonly StoreCall[], key: string, kept: core.Records): Promise<void> {
   for (const { what, version, tokens = 0, origin, move, forMs = 0, now } of calls) {
     const used = policies[version] as Policy;
     if (what === "consume") expect(await store.consume(used, key, tokens)).toStrictEqual(records.consumeRecords(kept, used, tokens, now).decision);
@@ -76,7 +77,7 @@ async function play(store: FullStore, policies: readonly Policy[], calls: readon
   }
 }
 
-async function same(store: FullStore, policies: readonly Policy[], key: string, kept: records.Records, now: number): Promise<void> {
+async function same(store: FullStore, policies: readonly Policy[], key: string, kept: core.Records, now: number): Promise<void> {
   for (const each of policies) {
     const cost = each.limits.length === 1 ? 1 : each.limits.map(() => 1);
     expect(await store.peek(each, key, cost)).toStrictEqual(records.peekRecords(new Map(kept), each, cost, now));

@@ -4,7 +4,8 @@ import {
 } from "sluice";
 import { createGate } from "sluice/http";
 import { leased } from "sluice/lease";
-import { consumeRecords, guard, type Records } from "sluice/store";
+import { guard, type Records } from "sluice/store";
+import { consumeRecords } from "../helpers/records.js";
 import { ManualClock } from "sluice/testing";
 import { shareOf } from "../../src/guard/fallback.js";
 import { createHeaderWriter } from "../../src/http/headers/writer.js";

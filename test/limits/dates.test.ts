@@ -2,7 +2,7 @@
 import { definePolicy, monthly, perSecond, whenDone } from "sluice";
 import { describe, expect, test } from "vitest";
 import { ALL_UNITS, fullBucket } from "../../src/core/bucket.js";
-import { consumeRecords } from "../../src/core/records.js";
+import { consumeRecords } from "../helpers/records.js";
 import { datedWork, datesNear } from "../../src/limits/dated-work.js";
 import { datedAmounts, withUnits } from "../../src/limits/dates.js";
 import { heldCosts } from "../../src/limits/held-work.js";

@@ -1,7 +1,7 @@
 // The life of a request that holds tokens in flight, as the gate tells it, and which decisions are renewed at all.
 import { definePolicy, MemoryStore, whenDone } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { consumeRecords } from "../../src/core/records.js";
+import { consumeRecords } from "../helpers/records.js";
 import { keepTaken, RequestHold } from "../../src/limits/hold.js";
 import { keepRenewing, stopRenewing } from "../../src/limits/renewals.js";
 

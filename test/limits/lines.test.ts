@@ -1,7 +1,7 @@
 // The calls that the library makes by itself wait in lines: which goes first, how many are under way, what a failure does. Time is simulated.
 import { definePolicy, perSecond, whenDone } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { consumeRecords } from "../../src/core/records.js";
+import { consumeRecords } from "../helpers/records.js";
 
 // A copy of their own: settlements of another file may still wait, and then no timer begins here.
 vi.resetModules();

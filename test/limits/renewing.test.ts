@@ -1,7 +1,7 @@
 // Renewals of work at one store, beat by beat: which are made, when, and what ends them. Time is simulated.
 import { definePolicy, perSecond, whenDone, type Costs, type Move } from "sluice";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { consumeRecords } from "../../src/core/records.js";
+import { consumeRecords } from "../helpers/records.js";
 import { keepRenewing, stopRenewing } from "../../src/limits/renewals.js";
 import { expectWarnings } from "../setup/warnings.js";
 

@@ -1,6 +1,7 @@
 // What the other rooms make of a window: fields, shares, costs, copies, waiters, leases.
 import { describe, expect, test } from "vitest";
-import { casStore, consumeRecords } from "sluice/store";
+import { casStore } from "sluice/store";
+import { consumeRecords } from "../helpers/records.js";
 import { leased } from "sluice/lease";
 import {
   afterMs, combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, TokenBucket, whenDone, type Decision, type LimitOptions,

@@ -644,7 +644,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L4", test: "ended-blocks", in: "blockRecords",
-    find: "if (forMs === 0) return void records.delete(BLOCK);",
+    find: "if (forMs === 0) return { answer: undefined, changed: records.delete(BLOCK) };",
     replace: "",
   },
   {

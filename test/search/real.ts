@@ -14,6 +14,7 @@ import type * as inFlight from "../../src/limits/in-flight.js";
 import type * as quota from "../../src/limits/quota.js";
 import type * as window from "../../src/limits/window.js";
 import type * as mark from "../../src/stores/redis/mark.js";
+import { recordVerbs } from "../helpers/records.js";
 import { Code } from "../mutants/code.js";
 import { readTexts } from "../mutants/mutants.js";
 
@@ -24,7 +25,7 @@ const FILES = [
 ];
 
 /** What the worlds call of src. */
-export type Real = typeof policy & typeof records & typeof decision & typeof breaker & typeof refundable & typeof held & typeof inFlight & typeof quota & typeof window & typeof mark;
+export type Real = typeof policy & typeof records & ReturnType<typeof recordVerbs> & typeof decision & typeof breaker & typeof refundable & typeof held & typeof inFlight & typeof quota & typeof window & typeof mark;
 
 /** A mistake in one declaration of src, as those of `npm run mutants`. */
 export interface Mistake {
@@ -45,7 +46,8 @@ export async function realFunctions(mistake?: Mistake): Promise<Real> {
   try {
     const file = join(folder, "real.mjs");
     writeFileSync(file, outputFiles[0]?.contents ?? "");
-    return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Real;
+    const functions = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Real;
+    return { ...functions, ...recordVerbs(functions.answerCall) };
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,11 +1,10 @@
 import { withCalendars } from "../../limits/quota.js";
 import { definePolicy, type Policy } from "../../core/policy.js";
-import { adjustRecords, BLOCK, blockRecords, peekRecords, renewRecords, type Records } from "../../core/records.js";
-import type { Move } from "../../core/model.js";
+import { answerCall, type Records } from "../../core/records.js";
+import type { Charge } from "../../core/model.js";
 import { withReturns } from "../../limits/in-flight.js";
 import { withWindows } from "../../limits/window.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
-import { consumeRecordsTogether } from "../shared/together.js";
 import type { BucketCall, BucketPart } from "./call.js";
 
 /** The part of a Durable Object's storage that its buckets need. */
@@ -19,19 +18,6 @@ export interface TableAnswers {
   readonly answers: readonly unknown[];
   /** When the last of the rows that the call wrote may be deleted. Null when it wrote none. */
   readonly expiresAt: number | null;
-}
-
-/** One bucket of a call, as it was found. */
-interface Found {
-  readonly part: BucketPart;
-  readonly policy: Policy;
-  readonly records: Records;
-}
-
-/** The outcome for one bucket. */
-interface PartOutcome {
-  readonly answer: unknown;
-  readonly changed: boolean;
 }
 
 // With a told time, a row outlives it by an hour: the time of a test may stand still.
@@ -53,20 +39,21 @@ export class BucketTable {
 
   /** Does a call at `clockNow`, the time of the object, unless the call tells another. */
   run(call: BucketCall, clockNow: number): TableAnswers {
-    const { parts, now: told } = call;
+    const { verb, parts, from, move, now: told } = call;
     const now = told ?? clockNow;
     const existed = this.#exists;
     try {
       return this.#storage.transactionSync(() => {
-        const found = parts.map((part) => this.#find(part));
-        const outcomes = decideAll(call, found, now);
+        const found = parts.map(({ name }) => this.#find(name));
+        const charges = parts.map((part) => this.#chargeOf(part)) as [Charge, ...Charge[]];
+        const { answers, changed } = answerCall({ verb, parts: charges, from, move }, found, now);
         let expiresAt: number | null = null;
-        found.forEach(({ part, records }, i) => {
-          if (!(outcomes[i] as PartOutcome).changed) return;
-          const ttlMs = this.#save(part.name, records, now, clockNow + (told === undefined ? 0 : TOLD_MS));
+        parts.forEach(({ name }, i) => {
+          if (!changed[i]) return;
+          const ttlMs = this.#save(name, found[i] as Records, now, clockNow + (told === undefined ? 0 : TOLD_MS));
           if (ttlMs > 0) expiresAt = Math.max(expiresAt ?? 0, clockNow + ttlMs);
         });
-        return { answers: outcomes.map(({ answer }) => answer), expiresAt };
+        return { answers, expiresAt };
       });
     } catch (error) {
       // The transaction took the table away that it made.
@@ -98,11 +85,14 @@ export class BucketTable {
     this.#exists = false;
   }
 
-  #find(part: BucketPart): Found {
-    const [row] = this.#exists ? this.#rows("SELECT records FROM sluice_buckets WHERE name = ?", part.name) : [];
-    const records: Records =
-      row === undefined ? new Map() : decodeRecords((row as { readonly records: string }).records, part.name);
-    return { part, policy: this.#policyOf(part.policy), records };
+  #find(name: string): Records {
+    const [row] = this.#exists ? this.#rows("SELECT records FROM sluice_buckets WHERE name = ?", name) : [];
+    return row === undefined ? new Map() : decodeRecords((row as { readonly records: string }).records, name);
+  }
+
+  // The name of the bucket stands for its key.
+  #chargeOf({ name, policy, amount }: BucketPart): Charge {
+    return { policy: this.#policyOf(policy), key: name, cost: amount };
   }
 
   // Returns the milliseconds until the buckets are full. `from` is now by the clock of the alarm.
@@ -136,24 +126,4 @@ export class BucketTable {
   #rows(statement: string, ...values: readonly (string | number)[]): readonly unknown[] {
     return this.#storage.sql.exec(statement, ...values).toArray();
   }
-}
-
-function decideAll(call: BucketCall, found: readonly Found[], now: number): readonly PartOutcome[] {
-  if (call.verb !== "consume") return found.map((each) => changeOne(call, each, now));
-  const charges = found.map(({ part, policy, records }) => ({ records, policy, costs: part.amount }));
-  return consumeRecordsTogether(charges, now).map(({ decision, changed }) => ({ answer: decision, changed }));
-}
-
-function changeOne({ verb, from, move }: BucketCall, { part, policy, records }: Found, now: number): PartOutcome {
-  if (verb === "peek") return { answer: peekRecords(records, policy, part.amount, now), changed: false };
-  if (verb === "adjust") {
-    const done = adjustRecords(records, policy, part.amount, now, from);
-    return { answer: done, changed: done };
-  }
-  if (verb === "renew") return { answer: renewRecords(records, policy, part.amount, now, move as Move), changed: true };
-  if (verb === "block") {
-    const changed = part.amount !== 0 || records.has(BLOCK);
-    return { answer: blockRecords(records, part.amount as number, now), changed };
-  }
-  return { answer: records.clear(), changed: true };
 }

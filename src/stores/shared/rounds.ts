@@ -1,50 +1,11 @@
-import type { Decision } from "../../core/decision.js";
-import type { Costs } from "../../core/limit.js";
-import type { Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/model.js";
-import { adjustRecords, BLOCK, blockRecords, consumeRecords, renewRecords, type Records } from "../../core/records.js";
+import type { StoreAnswer, StoreCall } from "../../core/model.js";
 import { sharesWork } from "../../platform.js";
 import { bucketName } from "./bucket-name.js";
 
-/** Changes the records of a key in place. Returns the answer, and whether the records must be written. */
-export type Step<T> = (records: Records, now: number) => { readonly answer: T; readonly changed: boolean };
-
-/** The step of a store's `consume`. */
-export function consumeStep(policy: Policy, costs: Costs): Step<Decision> {
-  return (records, now) => {
-    const { decision, changed } = consumeRecords(records, policy, costs, now);
-    return { answer: decision, changed };
-  };
-}
-
-/** The step of a store's `adjust`. */
-export function adjustStep(policy: Policy, changes: Costs, from: number | Origin | undefined): Step<boolean> {
-  return (records, now) => {
-    const done = adjustRecords(records, policy, changes, now, from);
-    return { answer: done, changed: done };
-  };
-}
-
-/** The step of a store's `renew`. */
-export function renewStep(policy: Policy, tokens: Costs, move: Move): Step<boolean> {
-  return (records, now) => ({ answer: renewRecords(records, policy, tokens, now, move), changed: true });
-}
-
-/** The step of a store's `block`. */
-export function blockStep(forMs: number): Step<void> {
-  return (records, now) => {
-    const changed = forMs > 0 || records.has(BLOCK);
-    return { answer: blockRecords(records, forMs, now), changed };
-  };
-}
-
-/** The step of a store's `reset`. */
-export const resetStep: Step<void> = (records) => ({ answer: records.clear(), changed: true });
-
-/** A call that waits for its turn at the records of one key. */
+/** A call about one bucket, which waits for its turn at the records of that bucket. */
 export interface Job {
-  readonly step: Step<unknown>;
-  readonly resolve: (answer: unknown) => void;
+  readonly call: StoreCall;
+  readonly resolve: (answer: StoreAnswer) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -65,11 +26,12 @@ export class Rounds {
     this.#run = run;
   }
 
-  /** Does `step` in the next round of the key. Rejects with the error of its round. */
-  join<T>(policy: Policy, key: string, step: Step<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+  /** Answers a call about one bucket in the next round of that bucket. Rejects with the error of its round. */
+  join(call: StoreCall): Promise<StoreAnswer> {
+    return new Promise((resolve, reject) => {
+      const [{ policy, key }] = call.parts;
       const name = bucketName(policy, key);
-      const job: Job = { step, resolve: resolve as (answer: unknown) => void, reject };
+      const job: Job = { call, resolve, reject };
       if (!this.#isShared) return void this.#runRound(name, [job]);
       const next = this.#waiting.get(name);
       if (next !== undefined) return void next.push(job);

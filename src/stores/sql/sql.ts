@@ -2,17 +2,16 @@ import { readClock, sharedClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/model.js";
-import { peekRecords, type Records } from "../../core/records.js";
+import type { Move, Origin, StoreAnswer, StoreCall } from "../../core/model.js";
+import { answerCall, type Records } from "../../core/records.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
 import { LIMIT_KINDS, type AsyncStore, type Charge, type Guard, type StoreMethods, type SyncStore } from "../../port/store.js";
 import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
-import { adjustStep, blockStep, consumeStep, renewStep, resetStep, Rounds, type Job, type Step } from "../shared/rounds.js";
+import { Rounds, type Job } from "../shared/rounds.js";
 import { StoreError } from "../shared/store-error.js";
-import { consumeRecordsTogether } from "../shared/together.js";
 import {
   checkDatabase, checkRow, serverTime, type AnySqlDatabase, type SqlDatabase, type SqlRow, type SyncSqlDatabase,
 } from "./database.js";
@@ -50,9 +49,6 @@ export function sqlStore<Tx>(database: AnySqlDatabase<Tx>): SyncStore | AsyncSto
   return new SqlStore(database) as unknown as SyncStore | AsyncStore;
 }
 
-/** Changes the records of several keys in place. Returns the answer, and which of them must be written. */
-type Decide<T> = (found: readonly Records[], now: number) => { readonly answer: T; readonly changed: readonly boolean[] };
-
 class SqlStore<Tx> implements StoreMethods<boolean> {
   readonly sync: boolean;
   readonly clock: Clock | "server";
@@ -73,45 +69,44 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     this.guard = guard(guardOptionsOf(this.#database));
   }
 
-  consume(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision> {
-    return this.#change(policy, key, consumeStep(policy, costs));
+  consume(policy: Policy, key: string, cost: Costs): Decision | Promise<Decision> {
+    return this.#change({ verb: "consume", parts: [{ policy, key, cost }] }) as Decision | Promise<Decision>;
   }
 
-  peek(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision> {
-    return this.#run(() => this.#peek(policy, costs, bucketName(policy, key)));
+  peek(policy: Policy, key: string, cost: Costs): Decision | Promise<Decision> {
+    return this.#run(() => this.#peek({ verb: "peek", parts: [{ policy, key, cost }] }));
   }
 
   consumeTogether(charges: readonly Charge[]): readonly Decision[] | Promise<readonly Decision[]> {
     return this.#run(() => this.#consumeTogether(charges));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): boolean | Promise<boolean> {
-    return this.#change(policy, key, adjustStep(policy, changes, from));
+  adjust(policy: Policy, key: string, cost: Costs, from?: number | Origin): boolean | Promise<boolean> {
+    return this.#change({ verb: "adjust", parts: [{ policy, key, cost }], from }) as boolean | Promise<boolean>;
   }
 
-  renew(policy: Policy, key: string, tokens: Costs, move: Move): boolean | Promise<boolean> {
-    return this.#change(policy, key, renewStep(policy, tokens, move));
+  renew(policy: Policy, key: string, cost: Costs, move: Move): boolean | Promise<boolean> {
+    return this.#change({ verb: "renew", parts: [{ policy, key, cost }], move }) as boolean | Promise<boolean>;
   }
 
-  block(policy: Policy, key: string, forMs: number): void | Promise<void> {
-    return this.#change(policy, key, blockStep(forMs));
+  block(policy: Policy, key: string, cost: number): void | Promise<void> {
+    return this.#change({ verb: "block", parts: [{ policy, key, cost }] }) as void | Promise<void>;
   }
 
   reset(policy: Policy, key: string): void | Promise<void> {
-    return this.#change(policy, key, resetStep);
+    return this.#change({ verb: "reset", parts: [{ policy, key, cost: 0 }] }) as void | Promise<void>;
   }
 
-  #change<T>(policy: Policy, key: string, step: Step<T>): T | Promise<T> {
-    if (!this.sync) return this.#rounds.join(policy, key, step);
-    const [answer] = runNow(this.#decide(bucketName(policy, key), [step])) as [T];
-    return answer;
+  #change(call: StoreCall): StoreAnswer | Promise<StoreAnswer> {
+    if (!this.sync) return this.#rounds.join(call);
+    return runNow(this.#decide(namesOf(call), [call]))[0]?.[0];
   }
 
   async #decideRound(name: string, open: Set<Job>): Promise<void> {
     const jobs = [...open];
-    const answers = await runLater(this.#decide(name, jobs.map(({ step }) => step)));
+    const answers = await runLater(this.#decide([name], jobs.map(({ call }) => call)));
     open.clear();
-    jobs.forEach(({ resolve }, i) => resolve(answers[i]));
+    jobs.forEach(({ resolve }, i) => resolve(answers[i]?.[0]));
   }
 
   /** Runs steps, synchronous or not as the database is. An asynchronous store rejects, even if `make` throws. */
@@ -119,42 +114,32 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     return this.sync ? runNow(make()) : Promise.resolve().then(() => runLater(make()));
   }
 
-  *#peek(policy: Policy, costs: Costs, name: string): Steps<Decision> {
+  *#peek(call: StoreCall): Steps<Decision> {
     const database = this.#database;
+    const [name] = namesOf(call) as [string];
     const row =
       database.peek === undefined
         ? yield* this.#inTransaction((tx) => this.#read(tx, name))
         : checkRow(yield ["peek", database.peek(name)], "peek");
-    return peekRecords(recordsOf(row, name), policy, costs, this.#timeOf(row));
-  }
-
-  /** Does all steps for one key in one transaction. */
-  *#decide(name: string, steps: readonly Step<unknown>[]): Steps<unknown[]> {
-    return yield* this.#update([name], ([records], now) => {
-      const outcomes = steps.map((step) => step(records as Records, now));
-      return { answer: outcomes.map(({ answer }) => answer), changed: [outcomes.some(({ changed }) => changed)] };
-    });
+    return answerCall(call, [recordsOf(row, name)], this.#timeOf(row)).answers[0] as Decision;
   }
 
   *#consumeTogether(charges: readonly Charge[]): Steps<readonly Decision[]> {
     checkCharges(charges);
-    if (charges.length === 0) return [];
-    const names = charges.map(({ policy, key }) => bucketName(policy, key));
-    return yield* this.#update(names, (found, now) => {
-      const parts = charges.map(({ policy, cost }, i) => ({ records: found[i] as Records, policy, costs: cost }));
-      const outcomes = consumeRecordsTogether(parts, now);
-      return { answer: outcomes.map(({ decision }) => decision), changed: outcomes.map(({ changed }) => changed) };
-    });
+    const [first, ...others] = charges;
+    if (first === undefined) return [];
+    const call: StoreCall = { verb: "consume", parts: [first, ...others] };
+    return (yield* this.#decide(namesOf(call), [call]))[0] as readonly Decision[];
   }
 
-  /** Changes the records of `names` in one transaction. */
-  *#update<T>(names: readonly string[], decide: Decide<T>): Steps<T> {
+  /** Answers calls about the same buckets in one transaction. */
+  *#decide(names: readonly string[], calls: readonly StoreCall[]): Steps<readonly (readonly StoreAnswer[])[]> {
     yield* this.#sweep();
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       try {
-        const { answer, writes, now } = yield* this.#inTransaction((tx) => this.#updateRows(tx, names, decide));
+        const { answers, writes, now } = yield* this.#inTransaction((tx) => this.#updateRows(tx, names, calls));
         this.#count(writes, now);
-        return answer;
+        return answers;
       } catch (error) {
         if (!this.#isConflict(error)) throw error;
       }
@@ -166,7 +151,9 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     );
   }
 
-  *#updateRows<T>(tx: Tx, names: readonly string[], decide: Decide<T>): Steps<{ answer: T; writes: number; now: number }> {
+  *#updateRows(
+    tx: Tx, names: readonly string[], calls: readonly StoreCall[],
+  ): Steps<{ answers: readonly (readonly StoreAnswer[])[]; writes: number; now: number }> {
     const rows = new Map<string, SqlRow>();
     let last: SqlRow = {};
     // In one order everywhere, so that no two transactions wait for each other.
@@ -177,17 +164,17 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     // The row that was locked last has the latest time.
     const now = this.#timeOf(last);
     const found = names.map((name) => recordsOf(rows.get(name) as SqlRow, name));
-    const { answer, changed } = decide(found, now);
+    const outcomes = calls.map((call) => answerCall(call, found, now));
     let writes = 0;
     for (const [i, name] of names.entries()) {
-      if (!changed[i]) continue;
+      if (!outcomes.some(({ changed }) => changed[i])) continue;
       const { value, ttlMs } = encodeRecords(found[i] as Records, now);
       // An absent row is a full bucket, so a full bucket needs no row.
       if (ttlMs === 0 && isEmpty(rows.get(name) as SqlRow)) continue;
       yield ["write", this.#database.write(tx, name, value, Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER))];
       writes += 1;
     }
-    return { answer, writes, now };
+    return { answers: outcomes.map(({ answers }) => answers), writes, now };
   }
 
   *#read(tx: Tx, name: string): Steps<SqlRow> {
@@ -238,6 +225,10 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
   #isConflict(error: unknown): boolean {
     return this.#database.isConflict?.(error) === true;
   }
+}
+
+function namesOf({ parts }: StoreCall): readonly string[] {
+  return parts.map(({ policy, key }) => bucketName(policy, key));
 }
 
 function isEmpty({ value }: SqlRow): boolean {

@@ -1,8 +1,8 @@
-import { bucketId, type Policy } from "../../core/policy.js";
-import { adjustRecords, consumeRecords, type Records } from "../../core/records.js";
+import type { Decision } from "../../core/decision.js";
 import type { AsyncStore, Store } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { assert, assertEqual } from "../assert.js";
+import { keepRecords } from "../kept-records.js";
 import { ManualClock } from "../manual-clock.js";
 import { checkNoFields, checkProblem } from "./response-checks.js";
 import type { AdapterCase, StartServer } from "./server.js";
@@ -116,24 +116,19 @@ async function recordResponses(start: StartServer, options: Parameters<StartServ
 
 /** A small asynchronous store. It answers in a later turn of the event loop. */
 export function slowMemoryStore(clock: () => number): AsyncStore {
-  const kept = new Map<string, Records>();
-  const recordsOf = (policy: Policy, key: string): Records => {
-    const records = kept.get(bucketId(policy, key)) ?? new Map();
-    kept.set(bucketId(policy, key), records);
-    return records;
-  };
+  const answer = keepRecords(clock);
   const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
   return {
     sync: false,
     clock,
     guard: guard(),
-    async consume(policy, key, costs) {
+    async consume(policy, key, cost) {
       await nextTurn();
-      return consumeRecords(recordsOf(policy, key), policy, costs, clock()).decision;
+      return answer({ verb: "consume", parts: [{ policy, key, cost }] })[0] as Decision;
     },
-    async adjust(policy, key, changes) {
+    async adjust(policy, key, cost) {
       await nextTurn();
-      return adjustRecords(recordsOf(policy, key), policy, changes, clock());
+      return answer({ verb: "adjust", parts: [{ policy, key, cost }] })[0] as boolean;
     },
   };
 }

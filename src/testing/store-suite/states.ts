@@ -4,7 +4,7 @@ import type { Decision, Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
 import type { Store } from "../../port/store.js";
-import { adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords } from "../../core/records.js";
+import { answerCall } from "../../core/records.js";
 
 /**
  * A call of a store method on one key. `tokens` is the cost, the changes of `adjust`, or the milliseconds of `block`.
@@ -33,30 +33,17 @@ export interface AnsweredCall {
 export type PossibleState = ReadonlyMap<string, Bucket>;
 
 /** The answer of a store. */
-type StoreAnswer = Decision | boolean | undefined;
+type StoreAnswer = Decision | boolean | void;
 
 /** The core's answer to `call` in `state`, and the state afterwards. */
 export function apply(
-  state: PossibleState, { method, policy, tokens, at, to }: StoreCall, now: number,
+  state: PossibleState, { method, policy, key, tokens, at, to }: StoreCall, now: number,
 ): { answer: StoreAnswer; state: PossibleState } {
-  if (method === "reset") return { answer: undefined, state: new Map() };
   const records = new Map(state);
-  if (method === "peek") return { answer: peekRecords(records, policy, tokens, now), state };
-  if (method === "block") {
-    return { answer: blockRecords(records, tokens as number, now), state: records } as {
-      answer: undefined;
-      state: PossibleState;
-    };
-  }
-  if (method === "renew") {
-    renewRecords(records, policy, tokens, now, { from: at as number, to: to as number });
-    return { answer: undefined, state: records };
-  }
-  const answer =
-    method === "consume"
-      ? consumeRecords(records, policy, tokens, now).decision
-      : adjustRecords(records, policy, tokens, now, at);
-  return { answer, state: records };
+  const call = { verb: method, parts: [{ policy, key, cost: tokens }], from: at, move: { from: at as number, to: to as number } } as const;
+  const { answers: [answer], changed: [isChanged] } = answerCall(call, [records], now);
+  // A renewal may answer nothing, too.
+  return { answer: method === "renew" ? undefined : answer, state: isChanged ? records : state };
 }
 
 /** Messages show this many limits of a policy, and their costs. */

@@ -1,7 +1,7 @@
 // Durable Objects of the Worker under test: cells to compare and set, and buckets that decide by themselves.
 import { DurableObject } from "cloudflare:workers";
 import { definePolicy, monotonicClock, type PolicyOptions } from "sluice";
-import { type Versioned, consumeRecords, type Costs, type Decision, type Records } from "sluice/store";
+import { answerCall, type Costs, type Decision, type Records, type Versioned } from "sluice/store";
 
 /** What one Worker asks of another, by name. */
 export interface Namespace<Stub> {
@@ -29,7 +29,8 @@ export class Buckets extends DurableObject {
   readonly #records: Records = new Map();
 
   consume(sent: PolicyOptions, costs: Costs): Decision {
-    return consumeRecords(this.#records, definePolicy(sent), costs, Math.floor(monotonicClock())).decision;
+    const parts = [{ policy: definePolicy(sent), key: "caller", cost: costs }] as const;
+    return answerCall({ verb: "consume", parts }, [this.#records], Math.floor(monotonicClock())).answers[0] as Decision;
   }
 }
 

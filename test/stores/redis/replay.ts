@@ -3,7 +3,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { definePolicy, type Decision, type Policy } from "sluice";
 import { bucketName } from "sluice/store";
-import { adjustRecords, BLOCK, BLOCK_LIMIT, blockLeft, blockRecords, consumeRecords, peekRecords, redateBlock, type Records } from "../../../src/core/records.js";
+import { BLOCK, BLOCK_LIMIT, blockLeft, redateBlock, type Records } from "../../../src/core/records.js";
+import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../../helpers/records.js";
 import { charge, fullBucket, backFrom, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import type { Costs, Limit } from "../../../src/core/limit.js";
 import { peek, whileBlocked } from "../../../src/core/decision.js";

@@ -1,7 +1,8 @@
 // A deployment: processes of the version before quotas share their buckets with processes of this one.
 import { expect, test } from "vitest";
 import { daily, definePolicy, monthly, perMinute, type Policy } from "sluice";
-import { consumeRecords, type Records } from "../../../src/core/records.js";
+import type { Records } from "../../../src/core/records.js";
+import { consumeRecords } from "../../helpers/records.js";
 import { decodeRecords, encodeRecords } from "../../../src/stores/shared/records.js";
 // @ts-expect-error: a bundle of the version before, without types
 import { consumeRecords as consumeBefore, decodeRecords as decodeBefore, definePolicy as defineBefore, encodeRecords as encodeBefore } from "./before-quotas.mjs";

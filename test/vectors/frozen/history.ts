@@ -5,9 +5,8 @@ import { createHash } from "node:crypto";
 import {
   afterMs, daily, definePolicy, monthly, weekly, whenDone, type Costs, type Decision, type LimitOptions, type Policy, type PolicyOptions, type Reading,
 } from "sluice";
-import {
-  adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords, type Bucket, type Origin, type Records, type StoreMethods,
-} from "sluice/store";
+import type { Bucket, Origin, Records, StoreMethods } from "sluice/store";
+import { adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords } from "../../helpers/records.js";
 import type { PostgresRow, RedisRow, TextRow } from "./benches.js";
 import storedJson from "./stored.json" with { type: "json" };
 

@@ -43,7 +43,7 @@ export const blockCases: readonly StoreCase[] = [
     name: "block · a decision that a block refuses says `blocked: true`, and no other does",
     cause:
       "The store makes the refusal itself and leaves the mark out, or marks other decisions. " +
-      "Take the decision from `consumeRecords` and `peekRecords`, or keep their `blocked`.",
+      "Take the decision from `answerCall`, or keep its `blocked`.",
     needs: ["block"],
     async run(trial) {
       await trial.openStores("mixed");

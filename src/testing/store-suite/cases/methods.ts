@@ -82,7 +82,7 @@ export const methodCases: readonly StoreCase[] = [
       );
       await trial.part(
         "`adjust` ignores `since` of its origin, or takes off whole tokens. Of what is given back, take off the units that " +
-          "have refilled since then: `adjustRecords` of sluice/store does it when it gets `from`.",
+          "have refilled since then: `answerCall` of sluice/store does it when it gets `from`.",
         () => giveBackLate(trial),
       );
     },

@@ -1,9 +1,10 @@
 import { show } from "../../../core/check.js";
-import { readClock, type Clock } from "../../../core/clock.js";
-import { bucketId, type Policy } from "../../../core/policy.js";
-import { adjustRecords, consumeRecords, peekRecords, renewRecords, type Records } from "../../../core/records.js";
+import type { Clock } from "../../../core/clock.js";
+import type { Decision } from "../../../core/decision.js";
+import type { Policy } from "../../../core/policy.js";
 import type { GuardedStore, Store, SyncStore } from "../../../port/store.js";
 import { assert, assertEqual, AssertionError } from "../../assert.js";
+import { keepRecords } from "../../kept-records.js";
 import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
@@ -150,20 +151,14 @@ function protect(store: Store, policy: Policy): GuardedStore {
 
 /** Makes a small store in memory. */
 function makeLocal(clock: Clock): SyncStore {
-  const kept = new Map<string, Records>();
-  const recordsOf = (policy: Policy, key: string): Records => {
-    const name = bucketId(policy, key);
-    const records = kept.get(name) ?? new Map();
-    kept.set(name, records);
-    return records;
-  };
+  const answer = keepRecords(clock);
   return {
     sync: true,
     clock,
-    consume: (policy, key, costs) => consumeRecords(recordsOf(policy, key), policy, costs, readClock(clock)).decision,
-    peek: (policy, key, costs) => peekRecords(recordsOf(policy, key), policy, costs, readClock(clock)),
-    adjust: (policy, key, changes, from) => adjustRecords(recordsOf(policy, key), policy, changes, readClock(clock), from),
-    renew: (policy, key, tokens, move) => renewRecords(recordsOf(policy, key), policy, tokens, readClock(clock), move),
+    consume: (policy, key, cost) => answer({ verb: "consume", parts: [{ policy, key, cost }] })[0] as Decision,
+    peek: (policy, key, cost) => answer({ verb: "peek", parts: [{ policy, key, cost }] })[0] as Decision,
+    adjust: (policy, key, cost, from) => answer({ verb: "adjust", parts: [{ policy, key, cost }], from })[0] as boolean,
+    renew: (policy, key, cost, move) => answer({ verb: "renew", parts: [{ policy, key, cost }], move })[0] as boolean,
   };
 }
 

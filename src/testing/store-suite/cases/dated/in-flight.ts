@@ -82,7 +82,7 @@ export const inFlightCases: readonly StoreCase[] = [
         () => renewWhatIsOver(trial),
       );
       await trial.part(
-        "`renew` does not compare the date of `move.from` with the store's clock. Return what `renewRecords` returns.",
+        "`renew` does not compare the date of `move.from` with the store's clock. Return what `answerCall` answers.",
         () => checkRenewed(trial),
       );
     },

@@ -1,0 +1,18 @@
+import { readClock, type Clock } from "../core/clock.js";
+import type { StoreAnswer, StoreCall } from "../core/model.js";
+import { bucketId } from "../core/policy.js";
+import { answerCall, type Records } from "../core/records.js";
+
+/** Answers calls from records in a `Map`: all that a small store in memory needs. */
+export function keepRecords(clock: Clock): (call: StoreCall) => readonly StoreAnswer[] {
+  const kept = new Map<string, Records>();
+  return (call) => {
+    const found = call.parts.map(({ policy, key }) => {
+      const name = bucketId(policy, key);
+      const records: Records = kept.get(name) ?? new Map();
+      kept.set(name, records);
+      return records;
+    });
+    return answerCall(call, found, readClock(clock)).answers;
+  };
+}
