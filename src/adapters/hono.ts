@@ -16,7 +16,7 @@ import { onClose } from "./node/disconnect.js";
 import { boundUnreadBody } from "./node/unread-body.js";
 import { applyToResponse, onSignalAbort, refusalHeaders, respondOnWeb } from "./web/response.js";
 import { endNow, endOnAbort, endWithBody } from "./web/work.js";
-import type { Pass, Refuse } from "../http/response/verdict.js";
+import type { PassVerdict, RefuseVerdict } from "../http/response/verdict.js";
 
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
@@ -119,7 +119,7 @@ function keepWorking(c: Context, settled: Promise<void>): void {
   }
 }
 
-function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {
+function applyToHono<E extends Env>(c: Context<E>, verdict: PassVerdict): void {
   let response = c.res;
   // @hono/node-server 1.14.2 to 2.0 drops later headers of a response to HEAD, unless it was made with a Headers.
   if (c.req.method === "HEAD") response = new Response(null, { status: response.status, headers: new Headers(response.headers) });
@@ -127,7 +127,7 @@ function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {
   if (response !== c.res) finish(c, response);
 }
 
-function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response | Promise<Response> {
+function refuseOnHono<E extends Env>(c: Context<E>, verdict: RefuseVerdict): Response | Promise<Response> {
   // Node's response, from @hono/node-server.
   boundUnreadBody(Object((c.env as { outgoing?: unknown } | undefined)?.outgoing) as object);
   // Headers of earlier middleware stay, except those that the refusal sets.
@@ -141,7 +141,7 @@ function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response |
   return isPromise(response) ? response.then((later) => finish(c, later)) : finish(c, response);
 }
 
-function standardResponse<E extends Env>(c: Context<E>, verdict: Refuse, earlier: Headers): Response {
+function standardResponse<E extends Env>(c: Context<E>, verdict: RefuseVerdict, earlier: Headers): Response {
   const isHead = c.req.method === "HEAD";
   // Servers add the length of a body themselves. @hono/node-server before 1.19.11 would send it twice.
   const fields = isHead ? verdict.fields : verdict.fields.filter((_, i, all) => all[i - (i % 2)] !== "content-length");

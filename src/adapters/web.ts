@@ -10,7 +10,7 @@ import { misplaced } from "../http/misplaced.js";
 import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { watchesClient } from "../http/options/watches-client.js";
 import { withDefaults, type OverDefaults } from "../http/options/route-options.js";
-import type { Pass, Refuse, Verdict } from "../http/response/verdict.js";
+import type { PassVerdict, RefuseVerdict, Verdict } from "../http/response/verdict.js";
 import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
 import { endNow, endOnAbort, endWithBody } from "./web/work.js";
 
@@ -104,7 +104,7 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
         return known.outcome === "skip" ? handler(request, ...rest) : work(known);
       }
 
-      function work(pass: Pass): Response | Promise<Response> {
+      function work(pass: PassVerdict): Response | Promise<Response> {
         const working = { method: request.method, signal, waitUntil: (settled: Promise<void>) => keepRunning(rest, settled) };
         const finish = (response: Response): Response => endWithBody(pass.work, applyToResponse(response, pass), working);
         const fail = (error: unknown): never => {
@@ -126,7 +126,7 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
   };
 }
 
-function refuseOnWeb(verdict: Refuse, args: readonly [Request, ...(readonly unknown[])]): Response | Promise<Response> {
+function refuseOnWeb(verdict: RefuseVerdict, args: readonly [Request, ...(readonly unknown[])]): Response | Promise<Response> {
   const standard = (): Response => refusalResponse(verdict, args[0]);
   if (verdict.respond === null) return standard();
   return respondOnWeb(verdict, verdict.respond, { method: args[0].method, args }, standard);

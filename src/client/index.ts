@@ -20,9 +20,9 @@ export {
   type WaitReason,
 } from "./fetch/options.js";
 export { type RateLimitReason } from "./fetch/retry.js";
-export { type LimitsParser, type RateLimit } from "./reading/rate-limit.js";
+export { type LimitsParser, type ToldLimit } from "./reading/rate-limit.js";
 export { parseRateLimit } from "./reading/rate-limit-fields.js";
-export { type RefusalHook, type Vendor } from "./reading/vendor.js";
+export { type VendorHook, type Vendor } from "./reading/vendor.js";
 export { parseWait, type Wait } from "./reading/wait.js";
 export { aws } from "./vendors/aws.js";
 export { gemini } from "./vendors/gemini.js";

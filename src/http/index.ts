@@ -25,4 +25,4 @@ export { type Problem } from "./response/problem.js";
 export { fieldRecord } from "./response/field-record.js";
 export { retryAfterSeconds, toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
 export { type Outcome, type Work } from "./response/work.js";
-export { type Pass, type Refuse, type Responder, type Skip, type Verdict } from "./response/verdict.js";
+export { type PassVerdict, type RefuseVerdict, type Responder, type SkipVerdict, type Verdict } from "./response/verdict.js";

@@ -23,11 +23,11 @@ export function assertEqual(actual: unknown, wanted: unknown, what: string): voi
   assert(got === want, `Expected ${what} to be ${want}, got ${got}`);
 }
 
-/** Waits until `holds` returns true, checking once per turn of the event loop. Throws after `deadlineMs`. */
-export async function eventually(holds: () => boolean, what: string, deadlineMs: number): Promise<void> {
-  const deadline = performance.now() + deadlineMs;
+/** Waits until `holds` returns true, checking once per turn of the event loop. Throws after `timeoutMs`. */
+export async function eventually(holds: () => boolean, what: string, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!holds()) {
-    assert(performance.now() < deadline, `Expected ${what} within ${deadlineMs} ms, got nothing`);
+    assert(performance.now() < deadline, `Expected ${what} within ${timeoutMs} ms, got nothing`);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }

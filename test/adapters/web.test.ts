@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { definePolicy, MemoryStore, type AsyncStore } from "sluice";
-import { createGate, type Refuse } from "sluice/http";
+import { createGate, type RefuseVerdict } from "sluice/http";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { rateLimit, refusalResponse, webReader } from "sluice/web";
@@ -168,7 +168,7 @@ describe("refusalResponse", () => {
   const refused = (init: RequestInit = {}) => {
     const request = new Request("http://localhost/", init);
     void gate(request);
-    return { request, verdict: gate(request) as Refuse };
+    return { request, verdict: gate(request) as RefuseVerdict };
   };
 
   test("is the whole response to a refused request", async () => {

@@ -1,5 +1,5 @@
 import { combine, createLimiter, createObserver, definePolicy, MemoryStore, perSecond, unlimited, type Limiter, type LimiterEvent, type LimiterOptions, type Policy, type Store } from "sluice";
-import { createGate, decisionOf, decisionsOf, draft11, type GateOptions, type Pass } from "sluice/http";
+import { createGate, decisionOf, decisionsOf, draft11, type GateOptions, type PassVerdict } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { answerOf, brokenStore, end, reader, type Answer } from "./asking.js";
@@ -431,6 +431,6 @@ test("a combination within a combination has keys, costs and policies by the nam
   });
   const { field, verdict } = await ask();
   expect(field("RateLimit")?.split(", ").toSorted()).toEqual(['"tenant";r=2;t=10', '"user";r=2;t=2', '"whole";r=8;t=8']);
-  expect((verdict as Pass).decision).toMatchObject({ decisions: { account: { decisions: { user: { remaining: 2 }, tenant: { remaining: 2 } } }, whole: { remaining: 8 } } });
+  expect((verdict as PassVerdict).decision).toMatchObject({ decisions: { account: { decisions: { user: { remaining: 2 }, tenant: { remaining: 2 } } }, whole: { remaining: 8 } } });
   expect((await ask({ tenant: null })).status).toBe(401);
 });

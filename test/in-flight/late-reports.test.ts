@@ -1,6 +1,6 @@
 // The end of work without a report gives its tokens in flight back, and nothing else: what the work used can be said later, once.
 import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, monthly, perHour, run, unlimited, whenDone, type Decision, type Limiter, type Policy } from "sluice";
-import { createGate, reportCost, type GateOptions, type Outcome, type Pass } from "sluice/http";
+import { createGate, reportCost, type GateOptions, type Outcome, type PassVerdict } from "sluice/http";
 import { guard, LIMIT_KINDS } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -22,7 +22,7 @@ const ESTIMATE = { tokens: 4_000, month: 4_000 };
 const USED = { tokens: 100, month: 100 };
 const LEFT: Outcome = { status: 499, aborted: true };
 
-const decisionIn = ({ verdict }: Answer): Decision => (verdict as Pass).decision;
+const decisionIn = ({ verdict }: Answer): Decision => (verdict as PassVerdict).decision;
 
 function world(policy: Policy = CHAT) {
   const clock = new ManualClock(1_700_000_000_000);
@@ -307,7 +307,7 @@ test("L21 · a handler that goes on long after its client left reports what it u
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] });
   const { clock, limiter, charged } = world(shortChat(40_011));
   const request: Ask = {};
-  const { verdict } = open({ limiter, cost: () => ({ tokens: 4_000 }) as never }).ask(request) as Answer & { readonly verdict: Pass };
+  const { verdict } = open({ limiter, cost: () => ({ tokens: 4_000 }) as never }).ask(request) as Answer & { readonly verdict: PassVerdict };
   let isDone = (): void => {};
   verdict.work.holdUntil(new Promise<void>((resolve) => (isDone = resolve)));
   void verdict.work.end(LEFT);

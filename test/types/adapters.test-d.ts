@@ -10,7 +10,7 @@ import { combine, createLimiter, createObserver, definePolicy, perSecond, rateLi
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
-import { createGate, draft7, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Outcome, type Problem, type Refuse } from "sluice/http";
+import { createGate, draft7, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Outcome, type Problem, type RefuseVerdict } from "sluice/http";
 import * as forNode from "sluice/node";
 import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
 import * as forWeb from "sluice/web";
@@ -258,7 +258,7 @@ forNode.rateLimit({ policy: () => null, key: () => "ann" });
 forNode.rateLimit({ policy: unlimited, key: () => "ann" });
 // @ts-expect-error
 forNode.rateLimit({ policy, key: () => unlimited });
-expectTypeOf<Refuse["status"]>().toEqualTypeOf<400 | 401 | 429 | 499 | 500 | 503>();
+expectTypeOf<RefuseVerdict["status"]>().toEqualTypeOf<400 | 401 | 429 | 499 | 500 | 503>();
 expectTypeOf<Outcome>().toEqualTypeOf<{ readonly status: number; readonly aborted: boolean }>();
 
 // What a handler reports is a cost, or costs by names.

@@ -15,8 +15,8 @@ import {
   RateLimitedError,
   type ClientFetch,
   type LimitsParser,
-  type RateLimit,
-  type RefusalHook,
+  type ToldLimit,
+  type VendorHook,
   type Traffic,
   type Vendor,
 } from "sluice/client";
@@ -106,7 +106,7 @@ if (thrown instanceof RateLimitedError) {
 // The parsers read any headers.
 
 expectTypeOf(parseRetryAfter(new Headers(), 0)).toEqualTypeOf<number | null>();
-expectTypeOf(parseRateLimit({ "ratelimit-remaining": "0", "set-cookie": ["a", "b"], age: undefined }, 0)).toEqualTypeOf<RateLimit[] | null>();
+expectTypeOf(parseRateLimit({ "ratelimit-remaining": "0", "set-cookie": ["a", "b"], age: undefined }, 0)).toEqualTypeOf<ToldLimit[] | null>();
 expectTypeOf(parseWait(new Map([["retry-after", "3"]]), 0)?.waitMs).toEqualTypeOf<number | undefined>();
 
 // A user may implement `Traffic`.
@@ -124,7 +124,7 @@ createFetch({ vendor: [openai, github] });
 createFetch({ vendor: [openai, { refusal: () => null }] as const });
 createFetch({ vendor: { ...github, refusal: (response, body) => aws.refusal(response, body) ?? gemini.refusal(response, body) ?? openai.refusal(response, body) } });
 expectTypeOf(github).toExtend<Vendor>();
-expectTypeOf(github.refusal).toEqualTypeOf<RefusalHook>();
+expectTypeOf(github.refusal).toEqualTypeOf<VendorHook>();
 expectTypeOf(parseVendorLimits).toExtend<LimitsParser>();
 createFetch({ vendor: { limits: parseRateLimit } });
 createFetch({ vendor: { refusal: undefined, limits: undefined }, time: { now: undefined } });

@@ -1,6 +1,6 @@
 import { withoutContent, type FieldList } from "../../http/headers/field.js";
 import { isPromise } from "../../http/user-functions.js";
-import type { Pass, Refuse, Responder } from "../../http/response/verdict.js";
+import type { PassVerdict, RefuseVerdict, Responder } from "../../http/response/verdict.js";
 import { toJson } from "../../http/response/own-answer.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";
 import { applyToNode, refuseOnNode, type NodeResponse } from "../node/response.js";
@@ -22,7 +22,7 @@ interface SendingReply extends FieldReply {
 }
 
 /** Sends a refusal on a reply without calling the error handler. Uses the `respond` option if there is one. */
-export function refuseOnReply(reply: SendingReply, verdict: Refuse): void {
+export function refuseOnReply(reply: SendingReply, verdict: RefuseVerdict): void {
   // `send` throws when the headers were already sent.
   if (reply.raw.headersSent) return refuseOnNode(reply.hijack().raw, verdict);
   exposeOnReply(reply, verdict);
@@ -31,7 +31,7 @@ export function refuseOnReply(reply: SendingReply, verdict: Refuse): void {
   else respondOnReply(reply, verdict, verdict.respond);
 }
 
-function sendOnReply(reply: SendingReply, verdict: Refuse): void {
+function sendOnReply(reply: SendingReply, verdict: RefuseVerdict): void {
   setOnReply(reply, verdict.fields);
   reply.code(verdict.status);
   void reply.send(verdict.body);
@@ -41,7 +41,7 @@ function setOnReply(reply: SendingReply, fields: FieldList): void {
   for (let i = 0; i < fields.length; i += 2) reply.header(fields[i] as string, fields[i + 1]);
 }
 
-function respondOnReply(reply: SendingReply, verdict: Refuse, respond: Responder): void {
+function respondOnReply(reply: SendingReply, verdict: RefuseVerdict, respond: Responder): void {
   const earlier = reply.getHeaders();
   setOnReply(reply, withoutContent(verdict.fields));
   // Not set with `reply.code`, because `redirect` would then send this status.
@@ -89,7 +89,7 @@ interface RawResponse extends NodeResponse {
  *
  * The fields are also sent when a handler writes to `reply.raw`, unless the handler sets or removes them.
  */
-export function applyToReply(reply: FieldReply, verdict: Pass): void {
+export function applyToReply(reply: FieldReply, verdict: PassVerdict): void {
   const { fields, work } = verdict;
   if (reply.raw.headersSent) return applyToNode(reply.raw, verdict);
   // First, because a hook on the reply may fail for a field.
@@ -103,7 +103,7 @@ export function applyToReply(reply: FieldReply, verdict: Pass): void {
 }
 
 /** Adds the names to expose to those of CORS middleware on a Fastify reply. */
-function exposeOnReply(reply: FieldReply, { expose }: Pass | Refuse): void {
+function exposeOnReply(reply: FieldReply, { expose }: PassVerdict | RefuseVerdict): void {
   if (expose.length > 0) reply.header(EXPOSE, exposing(reply.getHeader(EXPOSE), expose));
 }
 

@@ -1,7 +1,7 @@
 import { warnOnce } from "../../warnings/warnings.js";
 import { withoutContent, type FieldList } from "../../http/headers/field.js";
 import type { RequestReader } from "../../http/reader.js";
-import type { Pass, Refuse, Responder } from "../../http/response/verdict.js";
+import type { PassVerdict, RefuseVerdict, Responder } from "../../http/response/verdict.js";
 import { isPromise } from "../../http/user-functions.js";
 import { toJson } from "../../http/response/own-answer.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";
@@ -47,7 +47,7 @@ export const nodeReader: Required<Omit<RequestReader<NodeRequest>, "adapter">> =
  * Sets the fields of an allowed request on a Node response, and ends its work when the response closes. Call it before
  * the handler. A response with headers already sent gets no fields and one process warning.
  */
-export function applyToNode(response: NodeResponse, verdict: Pass): void {
+export function applyToNode(response: NodeResponse, verdict: PassVerdict): void {
   const { fields, work } = verdict;
   // First, because a hook on the response may fail for a field.
   work.whenSettles(endOnClose, response);
@@ -62,7 +62,7 @@ export function applyToNode(response: NodeResponse, verdict: Pass): void {
  * discards an unread request body: at most 4 MB, for at most 1,000 ms. Then it closes the connection. If the headers
  * were already sent, it only ends the response and warns once in the process.
  */
-export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: object): void {
+export function refuseOnNode(response: NodeResponse, verdict: RefuseVerdict, request?: object): void {
   boundUnreadBody(response);
   if (response.headersSent) {
     warnOfSentHeaders();
@@ -73,7 +73,7 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: 
   else respondOnNode(response, verdict, verdict.respond, request);
 }
 
-function sendRefusal(response: NodeResponse, verdict: Refuse): void {
+function sendRefusal(response: NodeResponse, verdict: RefuseVerdict): void {
   // One writeHead costs half as much as a setHeader for each field. Middleware such as on-headers hooks writeHead to
   // change fields late.
   response.writeHead(verdict.status, recordOf(verdict.fields));
@@ -85,7 +85,7 @@ interface AsciiResponse {
   end(body: string, encoding: "latin1"): unknown;
 }
 
-function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Responder, request: object): void {
+function respondOnNode(response: NodeResponse, verdict: RefuseVerdict, respond: Responder, request: object): void {
   const earlier = response.getHeaders();
   setFields(response, withoutContent(verdict.fields));
   response.statusCode = verdict.status;
@@ -112,7 +112,7 @@ function setFields(response: NodeResponse, fields: FieldList): void {
   for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
 }
 
-function exposeOn(response: NodeResponse, { expose }: Pass | Refuse): void {
+function exposeOn(response: NodeResponse, { expose }: PassVerdict | RefuseVerdict): void {
   response.setHeader(EXPOSE, exposing(response.getHeader(EXPOSE), expose));
 }
 

@@ -1,7 +1,7 @@
 import { show } from "../../core/check.js";
 import { isPromise, reportFailure, settleWithin } from "../../http/user-functions.js";
 import type { FieldList } from "../../http/headers/field.js";
-import type { Refuse, Responder } from "../../http/response/verdict.js";
+import type { RefuseVerdict, Responder } from "../../http/response/verdict.js";
 import { bareRedirect } from "./bare-redirect.js";
 import { recordOf } from "../../http/response/field-record.js";
 
@@ -32,7 +32,7 @@ interface EndingResponse {
  */
 export function watchRespond(
   response: EndingResponse,
-  { status, fields, body, respond }: Refuse,
+  { status, fields, body, respond }: RefuseVerdict,
   told: FieldList,
   earlier: object,
   call: (fail: (error: unknown) => void) => unknown,

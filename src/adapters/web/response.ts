@@ -2,7 +2,7 @@ import { ownMembers } from "../../core/check.js";
 import { withoutContent } from "../../http/headers/field.js";
 import type { RequestReader } from "../../http/reader.js";
 import { useOrElse } from "../../http/user-functions.js";
-import type { Pass, Refuse, Responder } from "../../http/response/verdict.js";
+import type { PassVerdict, RefuseVerdict, Responder } from "../../http/response/verdict.js";
 import { toJson } from "../../http/response/own-answer.js";
 import { EXPOSE, exposing, isRedirect } from "../../http/response/sent-fields.js";
 import { processWide } from "../../platform.js";
@@ -21,7 +21,7 @@ export const webReader: Required<Omit<RequestReader<Request>, "adapter">> = {
  * Returns the same response, or a copy when its headers are immutable (a redirect, or a response of `fetch`). A
  * response with status 101, or a redirect of `respond`, is returned unchanged.
  */
-export function applyToResponse(response: Response, verdict: Pass): Response {
+export function applyToResponse(response: Response, verdict: PassVerdict): Response {
   if (response.status === 101 || (isRedirect(response.status) && bareRedirects().has(response))) return response;
   try {
     applyToHeaders(response.headers, verdict);
@@ -35,7 +35,7 @@ export function applyToResponse(response: Response, verdict: Pass): Response {
   }
 }
 
-function applyToHeaders(headers: Headers, { fields, expose }: Pass): void {
+function applyToHeaders(headers: Headers, { fields, expose }: PassVerdict): void {
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
     if (!headers.has(name)) headers.set(name, fields[i + 1] as string);
@@ -55,13 +55,13 @@ function applyToHeaders(headers: Headers, { fields, expose }: Pass): void {
  *   return verdict.outcome === "pass" ? applyToResponse(response, verdict) : response;
  * }
  */
-export function refusalResponse(verdict: Refuse, request?: { readonly method: string }): Response {
+export function refusalResponse(verdict: RefuseVerdict, request?: { readonly method: string }): Response {
   const body = request?.method === "HEAD" ? null : verdict.body;
   return new Response(body, { status: verdict.status, headers: refusalHeaders(verdict, new Headers()) });
 }
 
 /** Returns `headers` with the fields of a refusal. They replace earlier values. */
-export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): Headers {
+export function refusalHeaders({ fields, expose }: RefuseVerdict, headers: Headers): Headers {
   for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
   if (expose.length > 0) headers.set(EXPOSE, exposing(headers.get(EXPOSE), expose));
   return headers;
@@ -76,7 +76,7 @@ export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): He
  * `Vary` are joined with the earlier ones.
  */
 export function respondOnWeb(
-  verdict: Refuse,
+  verdict: RefuseVerdict,
   respond: Responder,
   input: { method: string; args: readonly unknown[]; earlier?: Headers },
   instead: () => Response,

@@ -1,4 +1,4 @@
-import type { LimitsParser, RateLimit } from "../reading/rate-limit.js";
+import type { LimitsParser, ToldLimit } from "../reading/rate-limit.js";
 import type { Vendor } from "../reading/vendor.js";
 
 /** The options of `createFetch`. Each has a default. */
@@ -214,7 +214,7 @@ export interface TrafficResponse {
    */
   readonly waitMs: number | null;
   /** The limits that the response reports. Null when it reports none. */
-  readonly limits: readonly RateLimit[] | null;
+  readonly limits: readonly ToldLimit[] | null;
   /** The policies that refused, if a refusal names them. */
   readonly policies: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { expected, ownMembers } from "../../core/check.js";
 import { parseRefusal, type RefusalBody } from "../reading/refusal-body.js";
 import { isConcurrent, readWait } from "../reading/wait.js";
-import type { FallbackRefusal, RefusalHook } from "../reading/vendor.js";
+import type { FallbackRefusal, VendorHook } from "../reading/vendor.js";
 import type { ClientCall } from "./call.js";
 import type { TrafficResponse, WaitReason } from "./options.js";
 
@@ -31,7 +31,7 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   const hooks = isError ? vendor.flatMap(({ refusal }) => refusal ?? []) : [];
   // Not the body of each 404: most clients have no hook that wants to see it.
   const body = reason || hooks.length > 0 ? await parseRefusal(response) : null;
-  let decided: ReturnType<RefusalHook>;
+  let decided: ReturnType<VendorHook>;
   let untoldMs: number | undefined;
   for (const hook of hooks) {
     const verdict = hook(response, body?.value);

@@ -1,11 +1,11 @@
 import { decimal, headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
 import { countersIn, isCached, MAX_GUESS_MS, parseReset } from "./counters.js";
-import type { LimitsParser, RateLimit } from "./rate-limit.js";
+import type { LimitsParser, ToldLimit } from "./rate-limit.js";
 import { sentMembers } from "./refusal-body.js";
 import { parseDictionary, parseList, type ItemValue, type Member } from "./structured-field.js";
 
 /** The limits of one family of fields. None when the family is absent or malformed. */
-type LimitFamily = readonly [source: "ratelimit" | "ratelimit-reset" | "vendor", limits: readonly RateLimit[]];
+type LimitFamily = readonly [source: "ratelimit" | "ratelimit-reset" | "vendor", limits: readonly ToldLimit[]];
 
 /**
  * Parses the limits that a response reports, at least one. Null when it reports none. Never throws.
@@ -25,7 +25,7 @@ type LimitFamily = readonly [source: "ratelimit" | "ratelimit-reset" | "vendor",
  * parseRateLimit(new Headers({ RateLimit: '"default";r=0;t=3' }), Date.now());
  * // [{ policy: "default", limit: null, remaining: 0, resetMs: 3000, windowMs: null }]
  */
-export function parseRateLimit(headers: HeaderSource, now: number): RateLimit[] | null {
+export function parseRateLimit(headers: HeaderSource, now: number): ToldLimit[] | null {
   return firstFamily(limitFamilies(headers, now));
 }
 
@@ -34,7 +34,7 @@ export function parseRateLimit(headers: HeaderSource, now: number): RateLimit[] 
  * of milliseconds, so more than an hour of seconds is more likely a wrong guess, and counts as not stated. An instant
  * is believed.
  */
-export function believedLimits(headers: HeaderSource, now: number): RateLimit[] | null {
+export function believedLimits(headers: HeaderSource, now: number): ToldLimit[] | null {
   return firstFamily(limitFamilies(headers, now, undefined, believedReset));
 }
 
@@ -44,7 +44,7 @@ function believedReset(text: string, sent: number): number | null {
 }
 
 /** The limits of the first family that has any. Null when none has. */
-export function firstFamily(families: Iterable<LimitFamily>): RateLimit[] | null {
+export function firstFamily(families: Iterable<LimitFamily>): ToldLimit[] | null {
   for (const [, limits] of families) if (limits.length > 0) return [...limits];
   return null;
 }
@@ -62,7 +62,7 @@ export function* limitFamilies(
   const members = parseList(text);
   const sent = sentAt(headers, now);
   yield ["ratelimit", members ? namedLimits(members, policies) : dictionaryLimits(parseDictionary(text) ?? [], policies, sent)];
-  const read = (prefix: string, known?: readonly Member[]): RateLimit[] =>
+  const read = (prefix: string, known?: readonly Member[]): ToldLimit[] =>
     sizedCounters((name) => headerOf(headers, prefix + name), sent, known, readReset);
   yield ["ratelimit-reset", read("ratelimit-", policies)];
   yield ["vendor", readVendors(headers, now) ?? []];
@@ -72,7 +72,7 @@ export function* limitFamilies(
 /** The limits of {@link countersIn} with their windows, from the field `limit` and from `policies`. */
 export function sizedCounters(
   field: (name: string) => string, sent: number, policies: readonly Member[] = [], readReset = parseReset,
-): RateLimit[] {
+): ToldLimit[] {
   const limits = countersIn(field, sent, readReset).filter(([left]) => Math.abs(left) < 1e15);
   // Of one server, further limits name its policies. Of several, they may belong to any.
   const [servers, sizes] = ["remaining", "limit"].map((name) => field(name).split(",").length);
@@ -95,8 +95,8 @@ function scaledInteger(value: ItemValue | undefined, scale = 1): number | null {
 }
 
 // Drafts 08 to 11: "name";r=50;t=30. One malformed member makes the whole field malformed.
-function namedLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
-  const limits: RateLimit[] = [];
+function namedLimits(members: readonly Member[], policies: readonly Member[]): ToldLimit[] {
+  const limits: ToldLimit[] = [];
   // A search through all policies for each member would take quadratic time.
   const byName = new Map(policies.map(({ value, params }) => [value, params]));
   for (const { value: policy, params } of members) {
@@ -118,7 +118,7 @@ function namedLimits(members: readonly Member[], policies: readonly Member[]): R
 
 // Draft 07: limit=100, remaining=50, reset=5. The draft does not require `remaining`, but a limit without it says too
 // little.
-function dictionaryLimits(members: readonly Member[], policies: readonly Member[], sent: number): RateLimit[] {
+function dictionaryLimits(members: readonly Member[], policies: readonly Member[], sent: number): ToldLimit[] {
   const values = new Map(members.map(({ key, value }) => [key, scaledInteger(value)]));
   const limits = sizedCounters((name) => String(values.get(name)), sent, policies);
   return limits.filter(({ limit, resetMs }) => limit !== null && resetMs !== null);

@@ -1,7 +1,7 @@
 import type { HeaderSource } from "../../http/retry-after/retry-after.js";
 
 /** One limit, as a response reports it. */
-export interface RateLimit {
+export interface ToldLimit {
   /** The policy's name. Null when the fields do not name one. */
   readonly policy: string | null;
   /** The limit's capacity. Null when the fields do not state it. */
@@ -24,4 +24,4 @@ export interface RateLimit {
 /**
  * Parses the limits that a response reports. Null or empty when it reports none. `now` is in milliseconds since 1970.
  */
-export type LimitsParser = (headers: HeaderSource, now: number) => readonly RateLimit[] | null;
+export type LimitsParser = (headers: HeaderSource, now: number) => readonly ToldLimit[] | null;

@@ -13,7 +13,7 @@ import type { LimitsParser } from "./rate-limit.js";
  *
  * A status of 500 or more never becomes a `RateLimitedError`: after the last attempt, the response is returned.
  */
-export type RefusalHook = (response: Response, body: unknown) => { readonly waitMs: number | null } | null | undefined;
+export type VendorHook = (response: Response, body: unknown) => { readonly waitMs: number | null } | null | undefined;
 
 /** A refusal whose wait is `untoldMs` when nothing else states one. A later vendor may still decide. */
 export interface FallbackRefusal {
@@ -27,7 +27,7 @@ export interface Vendor {
    * Decides whether a response is a refusal, for services that do not use 429 alone. Called for each response with a
    * status of 400 or more. Default: 429 is a refusal.
    */
-  readonly refusal?: RefusalHook | undefined;
+  readonly refusal?: VendorHook | undefined;
   /**
    * Parses the limits that a response reports. They name the wait when `Retry-After` is missing, also a wait of more
    * than an hour. `parseVendorLimits` reads those of many services. Default: none.

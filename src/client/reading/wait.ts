@@ -1,6 +1,6 @@
 import { decimal, headerOf, parseRetryAfter, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
 import { countersIn, isCached, longest, MAX_GUESS_MS, parseReset } from "./counters.js";
-import type { LimitsParser, RateLimit } from "./rate-limit.js";
+import type { LimitsParser, ToldLimit } from "./rate-limit.js";
 import { sentMembers } from "./refusal-body.js";
 
 /** The wait that a response asks for, and the header field that stated it. */
@@ -43,7 +43,7 @@ const WAIT_MEMBERS = [
 
 /** Every place where a wait may stand, strongest first. Nothing else is read. */
 function waitPlaces(
-  headers: HeaderSource, now: number, vendors: readonly (readonly RateLimit[])[], body?: unknown,
+  headers: HeaderSource, now: number, vendors: readonly (readonly ToldLimit[])[], body?: unknown,
 ): readonly Place[] {
   const sent = sentAt(headers, now);
   const seconds = parseRetryAfter(headers, now);
@@ -102,7 +102,7 @@ export function readWait(...response: Parameters<typeof waitPlaces>): ToldWait {
 }
 
 /** The longest wait of the limits with nothing left, in milliseconds. Null when none of them states it. */
-function waitForLimits(limits: readonly RateLimit[]): number | null {
+function waitForLimits(limits: readonly ToldLimit[]): number | null {
   return longest(limits.map(({ remaining, resetMs }) => (remaining === 0 ? resetMs : null)));
 }
 

@@ -1,6 +1,6 @@
 import { charge, fullBucket, spentAt, unitsOver, type Bucket } from "../../core/bucket.js";
 import { makeLimit, type Limit, type Refill } from "../../core/limit.js";
-import type { RateLimit } from "../reading/rate-limit.js";
+import type { ToldLimit } from "../reading/rate-limit.js";
 
 /** The client's copy of a server's limit, less a reserve of a tenth. Its bucket limits how fast calls are sent. */
 export interface Pace {
@@ -22,7 +22,7 @@ export interface LaterCalls {
  * All but a tenth of the limit may be sent in a burst. The tenth is a reserve, for other clients of the same limit and
  * for responses that arrive out of order. Once only the reserve is left, calls are spaced by the refill rate.
  */
-export function updatePace(before: Pace | null, told: RateLimit, { likely, atMost }: LaterCalls, now: number): Pace | null {
+export function updatePace(before: Pace | null, told: ToldLimit, { likely, atMost }: LaterCalls, now: number): Pace | null {
   const limit = paceLimit(told);
   if (limit === null) return null;
   const token = limit.unitsPerToken;
@@ -47,10 +47,10 @@ export function countSent({ limit, bucket }: Pace, tokens: number, now: number):
   charge(bucket, limit, Math.floor(now), tokens * limit.unitsPerToken);
 }
 
-const reserveOf = ({ limit }: RateLimit): number => Math.floor((limit ?? 0) / 10);
+const reserveOf = ({ limit }: ToldLimit): number => Math.floor((limit ?? 0) / 10);
 
 // Null for numbers that no bucket can hold: a server's absurd numbers must not fail the call.
-function paceLimit(told: RateLimit): Limit | null {
+function paceLimit(told: ToldLimit): Limit | null {
   if (told.concurrent) return null; // it says nothing of a rate
   const refill = paceRefill(told);
   if (refill === null) return null;
@@ -66,7 +66,7 @@ function paceLimit(told: RateLimit): Limit | null {
  *
  * The second rate matters for fixed windows. Section 7 of the draft asks for it: no more than `r` calls within `t`.
  */
-function paceRefill({ limit, remaining, resetMs, windowMs }: RateLimit): Refill | null {
+function paceRefill({ limit, remaining, resetMs, windowMs }: ToldLimit): Refill | null {
   if (limit === null) return null;
   const untilReset = resetMs && remaining ? { tokens: remaining, everyMs: Math.ceil(resetMs) } : null;
   if (!windowMs) return untilReset;

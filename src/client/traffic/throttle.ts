@@ -1,4 +1,4 @@
-import type { RateLimit } from "../reading/rate-limit.js";
+import type { ToldLimit } from "../reading/rate-limit.js";
 import { countSent, paceWait, updatePace, type LaterCalls, type Pace } from "./pace.js";
 
 // After a pause, the next call may be sent this long after the previous one, even without a response.
@@ -137,7 +137,7 @@ export function recordResponse(
 }
 
 /** Updates the pace from the response to call `number`. Returns false if a newer call has reported the limit. */
-export function recordLimit(throttle: Throttle, told: RateLimit, number: number, later: LaterCalls, now: number): boolean {
+export function recordLimit(throttle: Throttle, told: ToldLimit, number: number, later: LaterCalls, now: number): boolean {
   if (number < throttle.newestReported) return false;
   throttle.newestReported = number;
   throttle.pace = updatePace(throttle.pace, told, later, now);

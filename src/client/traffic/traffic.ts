@@ -18,7 +18,7 @@ import { createCallQueue } from "./queue.js";
 import { createScheduler, endPauses, observeCall, scheduleCall, type Scheduler } from "./scheduler.js";
 
 export type { Timing, Traffic, TrafficCall, TrafficResponse } from "../fetch/options.js";
-export type { RateLimit } from "../reading/rate-limit.js";
+export type { ToldLimit } from "../reading/rate-limit.js";
 
 /** The options of {@link createTraffic}. Each has a default. */
 export interface TrafficOptions {

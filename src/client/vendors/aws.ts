@@ -1,5 +1,5 @@
 import { decimal, headerOf } from "../../http/retry-after/retry-after.js";
-import type { RefusalHook } from "../reading/vendor.js";
+import type { VendorHook } from "../reading/vendor.js";
 import { sentMember } from "./members.js";
 
 const STATUSES: readonly number[] = [400, 403, 429, 503];
@@ -40,9 +40,9 @@ const THROTTLING_CODES: readonly string[] = [
  * const fetch = createFetch({ vendor: aws });
  * const object = await fetch("https://bucket.s3.eu-central-1.amazonaws.com/key");
  */
-export const aws: { readonly refusal: RefusalHook } = { refusal: awsRefusal };
+export const aws: { readonly refusal: VendorHook } = { refusal: awsRefusal };
 
-function awsRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
+function awsRefusal(response: Response, body: unknown): ReturnType<VendorHook> {
   const { status, headers } = response;
   if (!STATUSES.includes(status)) return undefined;
   const [, xmlCode] = /<Code>([\w.]{1,64})<\/Code>/.exec(typeof body === "string" ? body : "") ?? [];

@@ -1,5 +1,5 @@
 import { decimal } from "../../http/retry-after/retry-after.js";
-import type { RefusalHook } from "../reading/vendor.js";
+import type { VendorHook } from "../reading/vendor.js";
 import { listMember, sentMember, textMember } from "./members.js";
 
 // Errors of a daily quota may carry the delay of a quota per minute. A longer delay is that of the day.
@@ -25,9 +25,9 @@ const QUOTA_REASONS = ["dailyLimitExceeded", "quotaExceeded"];
  * const fetch = createFetch({ vendor: gemini });
  * const models = await fetch("https://generativelanguage.googleapis.com/v1beta/models");
  */
-export const gemini: { readonly refusal: RefusalHook } = { refusal: geminiRefusal };
+export const gemini: { readonly refusal: VendorHook } = { refusal: geminiRefusal };
 
-function geminiRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
+function geminiRefusal(response: Response, body: unknown): ReturnType<VendorHook> {
   const { status } = response;
   if (status !== 403 && status !== 429 && status !== 503) return undefined;
   // A stream reports its error in a list of one.

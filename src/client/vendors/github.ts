@@ -1,5 +1,5 @@
 import type { LimitsParser } from "../reading/rate-limit.js";
-import type { FallbackRefusal, RefusalHook } from "../reading/vendor.js";
+import type { FallbackRefusal, VendorHook } from "../reading/vendor.js";
 import { parseWait } from "../reading/wait.js";
 import { textMember } from "./members.js";
 import { parseVendorLimits } from "./vendor-limits.js";
@@ -23,7 +23,7 @@ const UNTOLD_WAIT_MS = 60_000;
  * const fetch = createFetch({ vendor: github });
  * const issues = await fetch("https://api.github.com/repos/nodejs/node/issues");
  */
-export const github: { readonly refusal: RefusalHook; readonly limits: LimitsParser } = {
+export const github: { readonly refusal: VendorHook; readonly limits: LimitsParser } = {
   refusal: githubRefusal, limits: parseVendorLimits,
 };
 

@@ -1,5 +1,5 @@
 import type { LimitsParser } from "../reading/rate-limit.js";
-import type { RefusalHook } from "../reading/vendor.js";
+import type { VendorHook } from "../reading/vendor.js";
 import { sentMember, textMember } from "./members.js";
 import { parseVendorLimits } from "./vendor-limits.js";
 
@@ -20,11 +20,11 @@ const UNPAID_CODES = ["insufficient_quota", "billing_not_active", "billing_hard_
  * const fetch = createFetch({ vendor: openai, giveUp: "return" });
  * const models = await fetch("https://api.openai.com/v1/models");
  */
-export const openai: { readonly refusal: RefusalHook; readonly limits: LimitsParser } = {
+export const openai: { readonly refusal: VendorHook; readonly limits: LimitsParser } = {
   refusal: openaiRefusal, limits: parseVendorLimits,
 };
 
-function openaiRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
+function openaiRefusal(response: Response, body: unknown): ReturnType<VendorHook> {
   const { status, headers } = response;
   const error = sentMember(body, "error");
   const isUnpaid = [textMember(error, "code"), textMember(error, "type")].some((code) => UNPAID_CODES.includes(code));

@@ -1,6 +1,6 @@
 import { decimal, headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
 import { firstFamily, limitFamilies, sizedCounters } from "../reading/rate-limit-fields.js";
-import type { RateLimit } from "../reading/rate-limit.js";
+import type { ToldLimit } from "../reading/rate-limit.js";
 import { parseReset } from "../reading/counters.js";
 
 /** Fields with the names `<before>limit<after>`, `<before>remaining<after>` and `<before>reset<after>`. */
@@ -58,11 +58,11 @@ const DAILY_WINDOW_MS = 86_400_000;
  * parseVendorLimits(new Headers({ "X-Shopify-Shop-Api-Call-Limit": "32/40" }), Date.now());
  * // [{ policy: null, limit: 40, remaining: 8, resetMs: null, windowMs: null }]
  */
-export function parseVendorLimits(headers: HeaderSource, now: number): RateLimit[] | null {
+export function parseVendorLimits(headers: HeaderSource, now: number): ToldLimit[] | null {
   return firstFamily(limitFamilies(headers, now, readVendors));
 }
 
-function readVendors(headers: HeaderSource, now: number): RateLimit[] {
+function readVendors(headers: HeaderSource, now: number): ToldLimit[] {
   const sent = sentAt(headers, now);
   return [
     ...COUNTER_NAMES.flatMap((names) => namedCounters(headers, sent, names)), ...shopifyLimits(headers),
@@ -70,7 +70,7 @@ function readVendors(headers: HeaderSource, now: number): RateLimit[] {
   ];
 }
 
-function namedCounters(headers: HeaderSource, sent: number, [before, after, policy]: CounterNames): RateLimit[] {
+function namedCounters(headers: HeaderSource, sent: number, [before, after, policy]: CounterNames): ToldLimit[] {
   const field = (name: string): string => headerOf(headers, before + name + after);
   const resetMs = (name: string): number | null => parseVendorReset(field(name), sent);
   return sizedCounters(field, sent, [], parseVendorReset).map((limit) => ({
@@ -81,7 +81,7 @@ function namedCounters(headers: HeaderSource, sent: number, [before, after, poli
   }));
 }
 
-function shopifyLimits(headers: HeaderSource): RateLimit[] {
+function shopifyLimits(headers: HeaderSource): ToldLimit[] {
   const [, used, size] = /^(\d{1,15})\/(\d{1,15})$/.exec(headerOf(headers, "x-shopify-shop-api-call-limit")) ?? [];
   const limit = Number(size);
   return size ? [{ policy: null, limit, remaining: Math.max(0, limit - Number(used)), resetMs: null, windowMs: null }] : [];
@@ -92,7 +92,7 @@ function countIn(headers: HeaderSource, name: string): number | null {
   return text.length > 15 ? null : decimal(text, 0);
 }
 
-function bigcommerceLimits(headers: HeaderSource): RateLimit[] {
+function bigcommerceLimits(headers: HeaderSource): ToldLimit[] {
   const count = (name: string): number | null => countIn(headers, `x-rate-limit-${name}`);
   const remaining = count("requests-left");
   if (remaining === null) return [];
@@ -101,21 +101,21 @@ function bigcommerceLimits(headers: HeaderSource): RateLimit[] {
 }
 
 // The seconds until the next request may be sent: 0 while some is left.
-function contentfulLimits(headers: HeaderSource): RateLimit[] {
+function contentfulLimits(headers: HeaderSource): ToldLimit[] {
   const seconds = countIn(headers, "x-contentful-ratelimit-reset");
   return seconds ? [{ policy: null, limit: null, remaining: 0, resetMs: seconds * 1_000, windowMs: null }] : [];
 }
 
 // The daily limit resets at midnight in the account's time zone, which no field states. The other one is a rolling
 // window, so at its end everything is there again.
-function hubspotLimits(headers: HeaderSource): RateLimit[] {
+function hubspotLimits(headers: HeaderSource): ToldLimit[] {
   const count = (name: string): number | null => countIn(headers, `x-hubspot-ratelimit-${name}`);
   const windowMs = count("interval-milliseconds") || null;
   const limits = [
     { policy: "interval", limit: count("max"), remaining: count("remaining"), resetMs: windowMs, windowMs },
     { policy: "daily", limit: count("daily"), remaining: count("daily-remaining"), resetMs: null, windowMs: DAILY_WINDOW_MS },
   ];
-  return limits.filter((limit): limit is typeof limit & RateLimit => limit.remaining !== null);
+  return limits.filter((limit): limit is typeof limit & ToldLimit => limit.remaining !== null);
 }
 
 // The longest text that is read: a `Date` as text, with the name of its time zone.

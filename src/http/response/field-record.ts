@@ -1,6 +1,6 @@
 import type { FieldList } from "../headers/field.js";
 import { EXPOSE, exposing } from "./sent-fields.js";
-import type { Pass, Refuse } from "./verdict.js";
+import type { PassVerdict, RefuseVerdict } from "./verdict.js";
 
 // Without a prototype, `__proto__` is a field name like any other. An object that has this one as its prototype is
 // faster than one with no prototype.
@@ -17,7 +17,7 @@ const BARE = Object.create(null) as object;
  * const verdict = await gate(new Request("http://localhost/inbox"));
  * if (verdict.outcome !== "skip") console.log(fieldRecord(verdict)["ratelimit-remaining"]); // "29"
  */
-export function fieldRecord({ fields, expose }: Pass | Refuse, exposed?: unknown): Record<string, string> {
+export function fieldRecord({ fields, expose }: PassVerdict | RefuseVerdict, exposed?: unknown): Record<string, string> {
   const record = recordOf(fields);
   if (expose.length > 0) record[EXPOSE] = exposing(exposed, expose);
   return record;

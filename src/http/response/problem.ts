@@ -1,4 +1,4 @@
-import type { Refuse } from "./verdict.js";
+import type { RefuseVerdict } from "./verdict.js";
 
 /** A problem document (RFC 9457). `code` and `message` are for clients that do not read this format. */
 export interface Problem {
@@ -30,7 +30,7 @@ const TYPES = "https://iana.org/assignments/http-problem-types";
 export const ABNORMAL_USAGE = `${TYPES}#abnormal-usage-detected`;
 
 /** The title, the code and the type of each status. */
-const KINDS: Readonly<Record<Refuse["status"], readonly [title: string, code: string, type?: string]>> = {
+const KINDS: Readonly<Record<RefuseVerdict["status"], readonly [title: string, code: string, type?: string]>> = {
   400: ["Bad Request", "cost_above_capacity"],
   401: ["Unauthorized", "unidentified"],
   429: ["Too Many Requests", "rate_limited", `${TYPES}#quota-exceeded`],
@@ -44,7 +44,7 @@ const KINDS: Readonly<Record<Refuse["status"], readonly [title: string, code: st
  * A problem document as JSON text. `more` are further members, each after a comma. `special` is a type in place of the
  * status's own. Six times faster than `JSON.stringify`.
  */
-export function problemText(status: Refuse["status"], detail: string, more = "", special?: string): string {
+export function problemText(status: RefuseVerdict["status"], detail: string, more = "", special?: string): string {
   const [title, code, own = "about:blank"] = KINDS[status];
   const type = special ?? own;
   // The texts are ours, and have the escapes that they need.

@@ -4,16 +4,16 @@ import type { Policy } from "../../core/policy.js";
 import { labelOf, NONE, type FieldList } from "../headers/field.js";
 import type { HeaderWriter } from "../headers/writer.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
-import type { Refuse } from "./verdict.js";
+import type { RefuseVerdict } from "./verdict.js";
 import { PROBLEM_TYPE, toRefusal } from "./own-answer.js";
 import { ABNORMAL_USAGE, problemText } from "./problem.js";
 
 /** Makes the responses to refused requests. `crossOrigin` says whether the request has an `Origin`. */
 export interface Refusals {
   /** A 429, 400 or 503, by the reason of the decision that binds. `fields` are those of the header styles. */
-  forDecision(crossOrigin: boolean, judged: readonly Part[], decision: Refused, fields: FieldList): Refuse;
+  forDecision(crossOrigin: boolean, judged: readonly Part[], decision: Refused, fields: FieldList): RefuseVerdict;
   /** A 401 for a request without a key. */
-  forMissingKey(crossOrigin: boolean): Refuse;
+  forMissingKey(crossOrigin: boolean): RefuseVerdict;
 }
 
 /** The decision under one policy. */
@@ -24,7 +24,7 @@ interface Part {
 
 /** What the standard document says. */
 interface Document {
-  readonly status: Refuse["status"];
+  readonly status: RefuseVerdict["status"];
   readonly detail: string;
   /** Further members of the document, as JSON after a comma. */
   readonly more?: string;
@@ -74,7 +74,7 @@ export function createRefusals(
     return { status: 429, detail: `Too many requests. ${again}`, more, type, fields: [...fields, ...wait], decision };
   }
 
-  function refuse(document: Document, crossOrigin: boolean, name: string, answer: unknown): Refuse {
+  function refuse(document: Document, crossOrigin: boolean, name: string, answer: unknown): RefuseVerdict {
     const refusal = refusalOf(document, crossOrigin ? writer.namesToExpose(document.fields ?? NONE) : NONE);
     if (typeof answer !== "function") return refusal;
     const told = toRefusal(refusal.body, refusal.decision);
@@ -118,16 +118,16 @@ function violatedOf(judged: readonly Part[]): string {
 }
 
 /** A 500, for adapters on platforms without an error handler, such as the Node adapter. */
-export function errorRefusal(): Refuse {
+export function errorRefusal(): RefuseVerdict {
   return refusalOf({ status: 500, detail: "The server failed to check the rate limit of this request." });
 }
 
 /** A 499 for a client that disconnected while its request waited. The client gets no response. */
-export function disconnectedRefusal(): Refuse {
+export function disconnectedRefusal(): RefuseVerdict {
   return refusalOf({ status: 499, detail: "The client disconnected before its turn." });
 }
 
-function refusalOf(document: Document, expose = NONE): Refuse {
+function refusalOf(document: Document, expose = NONE): RefuseVerdict {
   const { status, detail, more, type, fields: told = NONE, decision = null } = ownMembers(document);
   const body = problemText(status, detail, more, type);
   const fields = [...told, "cache-control", "no-store", "content-type", PROBLEM_TYPE, "content-length", String(body.length)];

@@ -3,18 +3,18 @@ import type { FieldList } from "../headers/field.js";
 import type { Work } from "./work.js";
 
 /** The decision in a form for adapters: skip, pass or refuse. `outcome` distinguishes the three. */
-export type Verdict = Skip | Pass | Refuse;
+export type Verdict = SkipVerdict | PassVerdict | RefuseVerdict;
 
 /** Not limited: call the handler and add nothing. */
-export interface Skip {
+export interface SkipVerdict {
   readonly outcome: "skip";
 }
 
-/** The only {@link Skip}. */
-export const SKIP: Skip = { outcome: "skip" };
+/** The only {@link SkipVerdict}. */
+export const SKIP: SkipVerdict = { outcome: "skip" };
 
 /** Allowed: call the handler and put these header fields on its response, even if the response is an error. */
-export interface Pass {
+export interface PassVerdict {
   readonly outcome: "pass";
   /** The header fields to set, names in lower case. */
   readonly fields: FieldList;
@@ -26,7 +26,7 @@ export interface Pass {
 }
 
 /** Refused: send exactly this response and do not call the handler. */
-export interface Refuse {
+export interface RefuseVerdict {
   readonly outcome: "refuse";
   readonly status: 400 | 401 | 429 | 499 | 500 | 503;
   /** The header fields to set, names in lower case. */

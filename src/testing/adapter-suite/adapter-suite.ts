@@ -1,3 +1,4 @@
+import { checkNames } from "../../core/check.js";
 import { registerSkipped } from "../runner.js";
 import { bodyCases } from "./bodies.js";
 import { callerCases } from "./callers.js";
@@ -28,6 +29,7 @@ import type { AdapterSuiteOptions } from "./setup.js";
  * });
  */
 export function adapterSuite(options: AdapterSuiteOptions): void {
+  checkNames(options, ["test", "serve", "lacks", "timeoutMs"]);
   const { test, lacks = {} } = options;
   const cases: readonly AdapterCase[] = [
     ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...costCases, ...outcomeCases,

@@ -71,7 +71,7 @@ export const userKey = (request: SuiteRequest): readonly [string, string | null 
 
 /** Starts servers for one case, runs the case, then stops them. */
 export async function runAdapterCase(
-  { serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { cause, run }: AdapterCase,
+  { serve, timeoutMs = 5_000 }: AdapterSuiteOptions, { cause, run }: AdapterCase,
 ): Promise<void> {
   const stops: Array<() => unknown> = [];
   const start: StartServer = async ({ answer = null, answerUnidentified = null, reports = () => {}, ...options } = {}) => {
@@ -96,13 +96,13 @@ export async function runAdapterCase(
       clock,
       entered,
       release,
-      get: async (path, headers = { "X-User": "ann" }) => requestOnce(await openConnection(port, deadlineMs), path, { headers }),
+      get: async (path, headers = { "X-User": "ann" }) => requestOnce(await openConnection(port, timeoutMs), path, { headers }),
       request: async (path, request) =>
-        requestOnce(await openConnection(port, deadlineMs), path, {
+        requestOnce(await openConnection(port, timeoutMs), path, {
           ...request, headers: { "X-User": "ann", ...request.headers },
         }),
-      connect: () => openConnection(port, deadlineMs),
-      eventually: (holds, what) => eventually(holds, what, deadlineMs),
+      connect: () => openConnection(port, timeoutMs),
+      eventually: (holds, what) => eventually(holds, what, timeoutMs),
     };
   };
   try {

@@ -138,5 +138,5 @@ export interface AdapterSuiteOptions {
   /** Traits that the framework lacks, each with the reason. The suite skips their tests by name. Default: none. */
   readonly lacks?: { readonly [Trait in AdapterTrait]?: string | undefined } | undefined;
   /** Milliseconds of silence after which a test fails. Default 5,000. A right adapter never waits for it. */
-  readonly deadlineMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
 }

@@ -33,8 +33,8 @@ export interface RawConnection {
   drop(): void;
 }
 
-/** Connects to 127.0.0.1. Reading fails after `deadlineMs` of waiting. */
-export async function openConnection(port: number, deadlineMs: number): Promise<RawConnection> {
+/** Connects to 127.0.0.1. Reading fails after `timeoutMs` of waiting. */
+export async function openConnection(port: number, timeoutMs: number): Promise<RawConnection> {
   const net = await import("node:net");
   const socket: Socket = net.connect({ port, host: "127.0.0.1" });
   socket.setEncoding("latin1");
@@ -84,7 +84,7 @@ export async function openConnection(port: number, deadlineMs: number): Promise<
         const got = arrived === "" ? "nothing" : JSON.stringify(arrived.slice(0, 500));
         reject(new AssertionError(`Expected ${what} from the server, got ${got}, then ${why}`));
       };
-      const timer = setTimeout(() => fail(`no data for ${deadlineMs} ms`), deadlineMs);
+      const timer = setTimeout(() => fail(`no data for ${timeoutMs} ms`), timeoutMs);
       wake = () => {
         if (!done()) return closed ? fail("the connection closed") : undefined;
         clearTimeout(timer);

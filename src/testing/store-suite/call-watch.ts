@@ -12,7 +12,7 @@ const realNow = performance.now.bind(performance);
 
 /** How long the calls of one suite wait. */
 export interface Patience {
-  deadlineMs: number;
+  timeoutMs: number;
 }
 
 /** The calls of one case that wait for an answer. When all of them are silent until the deadline, they fail. */
@@ -50,12 +50,12 @@ export class CallWatch {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const silence = new Promise<never>((_resolve, reject) => {
       const check = (last: boolean): void => {
-        const leftMs = this.#heardAt + this.#patience.deadlineMs - this.#now();
+        const leftMs = this.#heardAt + this.#patience.timeoutMs - this.#now();
         if (leftMs > 0) timer = setTimeout(check, leftMs, false);
         else if (!last) timer = setTimeout(check, GRACE_MS, true);
         else reject(this.#fail(method, unreachable));
       };
-      timer = setTimeout(check, this.#patience.deadlineMs, false);
+      timer = setTimeout(check, this.#patience.timeoutMs, false);
     });
     try {
       return await Promise.race([answer, silence]);
@@ -67,13 +67,13 @@ export class CallWatch {
   }
 
   #fail(method: string, unreachable: boolean): AssertionError {
-    const { deadlineMs } = this.#patience;
-    this.#patience.deadlineMs = Math.min(deadlineMs, IMPATIENT_MS);
+    const { timeoutMs } = this.#patience;
+    this.#patience.timeoutMs = Math.min(timeoutMs, IMPATIENT_MS);
     const counts = [...new Set(this.#waiting)].map(
       (name) => `${this.#waiting.filter((one) => one === name).length} of \`${name}\``,
     );
     const others = this.#waiting.length > 1 ? `. Waiting are ${this.#waiting.length} calls: ${counts.join(", ")}` : "";
-    return new AssertionError(`Expected \`${method}\` to answer within ${deadlineMs} ms, got nothing${others}`, {
+    return new AssertionError(`Expected \`${method}\` to answer within ${timeoutMs} ms, got nothing${others}`, {
       likelyCause: silenceCause(method, this.#waiting.length, unreachable),
     });
   }

@@ -17,12 +17,10 @@ export type StoreTrait =
   | "freshDenials"
   /** Without the `clock` option, the store reads the clock of a server, not of this process. */
   | "serverClock"
-  /** The store keeps quotas, and its `kinds` name them. */
-  | "quotas"
-  /** The store keeps limits in flight, and its `kinds` name them. */
-  | "inFlight"
-  /** The store keeps windows, and its `kinds` name them. */
-  | "windows"
+  /** The store keeps limits of this kind, and its `kinds` name it. */
+  | "quota"
+  | "in-flight"
+  | "window"
   /** The store remembers at most `maxKeys` keys. */
   | "bound"
   /** The buckets are on a server that can be unreachable. */
@@ -83,5 +81,5 @@ export interface StoreSuiteOptions {
    * Milliseconds of silence after which the test fails. The message names the calls that still wait. Default 4,000,
    * because vitest and jest end a test after 5 seconds without a reason. A right store never waits for it.
    */
-  readonly deadlineMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
 }

@@ -1,3 +1,4 @@
+import { checkNames } from "../../core/check.js";
 import { explainFailure } from "../assert.js";
 import { registerSkipped } from "../runner.js";
 import type { Patience } from "./call-watch.js";
@@ -15,12 +16,17 @@ import { methodCases } from "./cases/methods.js";
 import { originCases } from "./cases/origins.js";
 import { portCases } from "./cases/port.js";
 import { togetherCases } from "./cases/together.js";
-import type { StoreSuiteOptions } from "./setup.js";
+import type { StoreSuiteOptions, StoreTrait } from "./setup.js";
 import { Trial, type StoreCase } from "./trial.js";
 
 const CASES: readonly StoreCase[] = [
   ...portCases, ...clockCases, ...lawCases, ...decisionCases, ...historyCases, ...methodCases, ...blockCases, ...togetherCases,
   ...originCases, ...quotaCases, ...inFlightCases, ...windowCases, ...settlementCases, ...keyCases,
+];
+
+const TRAITS: readonly StoreTrait[] = [
+  "peek", "adjust", "block", "reset", "consumeTogether", "close", "sharing", "freshDenials", "serverClock", "quota",
+  "in-flight", "window", "bound", "unreachable",
 ];
 
 /**
@@ -43,8 +49,10 @@ const CASES: readonly StoreCase[] = [
  * });
  */
 export function storeSuite(options: StoreSuiteOptions): void {
-  const { test, lacks = {}, deadlineMs = 4_000 } = options;
-  const patience: Patience = { deadlineMs };
+  checkNames(options, ["test", "factory", "lacks", "seed", "timeoutMs"]);
+  const { test, lacks = {}, timeoutMs = 4_000 } = options;
+  checkNames(lacks, TRAITS);
+  const patience: Patience = { timeoutMs };
   for (const one of CASES) {
     const reason = skipReason(one, lacks);
     if (reason === undefined) test(one.name, () => runStoreCase(options, patience, one));

@@ -1,6 +1,6 @@
 /** What authors of adapters get beside the gate: fields as a record, the wait in seconds, and the whole response. */
 import { createLimiter, type Decision, MemoryStore } from "sluice";
-import { createGate, fieldRecord, retryAfterSeconds, type GateOptions, type Pass, type Refuse } from "sluice/http";
+import { createGate, fieldRecord, retryAfterSeconds, type GateOptions, type PassVerdict, type RefuseVerdict } from "sluice/http";
 import { refusalResponse, webReader } from "sluice/web";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -9,11 +9,11 @@ const ORIGIN = { Origin: "https://app.example" };
 const FIELDS = ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "ratelimit-policy", "ratelimit"];
 
 /** The verdicts on an allowed request and on a refused one. */
-async function verdicts(headers: Record<string, string> = {}, options: Partial<GateOptions<Request>> = {}): Promise<[Pass, Refuse]> {
+async function verdicts(headers: Record<string, string> = {}, options: Partial<GateOptions<Request>> = {}): Promise<[PassVerdict, RefuseVerdict]> {
   const policy = { name: "small", capacity: 1, refill: { tokens: 1, everyMs: 2_500 } };
   const gate = createGate<Request>({ policy, key: () => "ann", store: new MemoryStore({ clock: new ManualClock().now }), ...options } as GateOptions<Request>, webReader);
   const request = new Request("http://localhost/", { headers });
-  return [(await gate(request)) as Pass, (await gate(request)) as Refuse];
+  return [(await gate(request)) as PassVerdict, (await gate(request)) as RefuseVerdict];
 }
 
 describe("fieldRecord", () => {
@@ -26,7 +26,7 @@ describe("fieldRecord", () => {
 
   test("37 · names the fields for scripts of another origin, after the names that are exposed already", async () => {
     const [pass, refuse] = await verdicts(ORIGIN);
-    const exposed = (verdict: Pass | Refuse, present?: unknown): unknown => fieldRecord(verdict, present)["access-control-expose-headers"];
+    const exposed = (verdict: PassVerdict | RefuseVerdict, present?: unknown): unknown => fieldRecord(verdict, present)["access-control-expose-headers"];
     expect(exposed(pass)).toBe(pass.expose.join(", "));
     expect(exposed(refuse, "X-Request-Id, RateLimit")).toBe(["X-Request-Id", "RateLimit", ...refuse.expose.filter((name) => name !== "RateLimit")].join(", "));
     expect(exposed(refuse, ["X-A", "X-B"])).toMatch(/^X-A, X-B, /);

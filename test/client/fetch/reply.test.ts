@@ -1,6 +1,6 @@
 /** What counts as a refusal: 429 by itself, 503 with a wait as a pause, and what `vendor.refusal` says. */
 import { describe, expect, test, vi } from "vitest";
-import { createFetch, gemini, openai, parseVendorLimits, type ClientOptions, type RefusalHook } from "sluice/client";
+import { createFetch, gemini, openai, parseVendorLimits, type ClientOptions, type VendorHook } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
 
@@ -132,7 +132,7 @@ describe("several vendors", () => {
 });
 
 describe("`vendor.refusal`", () => {
-  const on403: RefusalHook = ({ status }, body) => (status === 403 && /rate limit/.test(JSON.stringify(body)) ? { waitMs: 3_000 } : undefined);
+  const on403: VendorHook = ({ status }, body) => (status === 403 && /rate limit/.test(JSON.stringify(body)) ? { waitMs: 3_000 } : undefined);
 
   test("makes a refusal of another status: it is waited out, and an error in the end", async () => {
     const refused = answer(403, { message: "API rate limit exceeded", code: "slow" });
@@ -159,7 +159,7 @@ describe("`vendor.refusal`", () => {
   );
 
   test("is not asked below 400", async () => {
-    const refusal = vi.fn<RefusalHook>(() => ({ waitMs: 1 }));
+    const refusal = vi.fn<VendorHook>(() => ({ waitMs: 1 }));
     for (const status of [200, 301, 304]) expect((await talk([() => new Response(null, { status })], { vendor: { refusal } }).fetch(URL_A)).status).toBe(status);
     expect(refusal).not.toHaveBeenCalled();
   });
@@ -199,7 +199,7 @@ describe("`vendor.refusal`", () => {
 
   const wrong: unknown[] = [{}, { waitMs: -1 }, { waitMs: NaN }, { waitMs: "5" }, true, 5, "no", Promise.resolve(null)];
   test.each(wrong)("that gives %j rejects the call", async (given) => {
-    const { fetch, sent } = talk([limited()], { vendor: { refusal: (() => given) as RefusalHook } });
+    const { fetch, sent } = talk([limited()], { vendor: { refusal: (() => given) as VendorHook } });
     await expect(fetch(URL_A)).rejects.toThrow(/^Expected `vendor\.refusal\(\)` to be undefined, null or \{ waitMs \}, got /);
     expect(sent).toHaveLength(1);
   });

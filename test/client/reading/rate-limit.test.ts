@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
 import { definePolicy, perSecond } from "sluice";
 import { anyCharacter } from "../../helpers/arbitraries.js";
-import type { RateLimit } from "../../../src/client/reading/rate-limit.js";
+import type { ToldLimit } from "../../../src/client/reading/rate-limit.js";
 import { parseRateLimit } from "../../../src/client/reading/rate-limit-fields.js";
 import { parseReset } from "../../../src/client/reading/counters.js";
 import { parseDictionary, parseList } from "../../../src/client/reading/structured-field.js";
@@ -59,7 +59,7 @@ test.each(styles)("60 · what our server writes as %s is read back", (name, styl
       const { fullMs } = history.policy.limits[0];
       const windowMs = Math.max(1, Math.ceil(fullMs / 1_000)) * 1_000;
       for (const answer of walk(history, style)) {
-        const [limit, ...others] = parseRateLimit(headersOf(answer), NOW) as [RateLimit];
+        const [limit, ...others] = parseRateLimit(headersOf(answer), NOW) as [ToldLimit];
         expect(others).toEqual([]);
         expect([limit.limit, limit.remaining]).toEqual([answer.number("Told-Limit"), answer.number("Told-Remaining")]);
         const isNamed = style === "draft-11";

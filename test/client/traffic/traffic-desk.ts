@@ -1,11 +1,11 @@
 // One traffic under test, called as createFetch calls it, on virtual time.
-import { createTraffic, type RateLimit, type TrafficCall, type TrafficOptions, type TrafficResponse } from "../../../src/client/traffic/traffic.js";
+import { createTraffic, type ToldLimit, type TrafficCall, type TrafficOptions, type TrafficResponse } from "../../../src/client/traffic/traffic.js";
 import { FakeTime } from "../fake-time.js";
 
 export const refused = (waitMs: number | null, ...policies: string[]): TrafficResponse => ({ status: 429, isRefusal: true, waitMs, limits: null, policies });
 
 /** A response that reports what is left of a limit. */
-export const reporting = (told: Partial<RateLimit> = {}, status = 200): TrafficResponse => ({
+export const reporting = (told: Partial<ToldLimit> = {}, status = 200): TrafficResponse => ({
   status,
   isRefusal: status === 429,
   waitMs: null,

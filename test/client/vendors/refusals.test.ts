@@ -1,13 +1,13 @@
 /** The services of the option `vendor`: what each makes of responses as its service sends them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aws, gemini, github, openai, type RefusalHook, type Vendor } from "sluice/client";
+import { aws, gemini, github, openai, type VendorHook, type Vendor } from "sluice/client";
 import { givenUp, talk, URL_A } from "../fake-server.js";
 import { FakeTime } from "../fake-time.js";
 
 type Row = readonly [what: string, status: number, headers: Readonly<Record<string, string>>, body: unknown, verdict: object | null | undefined];
 
-const check = (hook: RefusalHook, rows: readonly Row[]): void =>
+const check = (hook: VendorHook, rows: readonly Row[]): void =>
   test.each(rows)("%s", (_, status, headers, body, verdict) => {
     expect(hook(new Response(null, { status, headers }), body)).toEqual(verdict);
   });

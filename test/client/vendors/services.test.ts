@@ -1,14 +1,14 @@
 /** Checklist items 51 and 60 of the HTTP contract: the waits and limits in refusals as known services send them. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseRateLimit, parseWait, type RateLimit } from "sluice/client";
+import { parseRateLimit, parseWait, type ToldLimit } from "sluice/client";
 import { parseVendorLimits } from "sluice/client";
 import { anyCharacter } from "../../helpers/arbitraries.js";
 import { parseVendorReset } from "../../../src/client/vendors/vendor-limits.js";
 
 const NOW = Date.UTC(2026, 7, 15, 12);
 const SECONDS = NOW / 1_000;
-const limit = (policy: string | null, capacity: number | null, remaining: number, resetMs: number | null): RateLimit => ({
+const limit = (policy: string | null, capacity: number | null, remaining: number, resetMs: number | null): ToldLimit => ({
   policy,
   limit: capacity,
   remaining,
@@ -42,7 +42,7 @@ test.each(plain)("51 · %s: the wait, with and without the fields of services", 
 });
 
 /** Services whose wait or limits need `parseVendorLimits`. */
-const vendors: [service: string, headers: Fields, waitMs: number | null, limits: RateLimit[]][] = [
+const vendors: [service: string, headers: Fields, waitMs: number | null, limits: ToldLimit[]][] = [
   ["GitHub", { "X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "0", "X-RateLimit-Resource": "core", "X-RateLimit-Reset": `${SECONDS + 1_800}` }, 1_800_000, [limit("core", 5_000, 0, 1_800_000)]],
   ["Discord", { "X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": `${SECONDS + 2}`, "X-RateLimit-Reset-After": "1.25", "X-RateLimit-Bucket": "abcd1234" }, 1_250, [limit("abcd1234", 5, 0, 1_250)]],
   ["OpenAI", { "x-ratelimit-remaining-requests": "59", "x-ratelimit-reset-requests": "1s", "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s" }, 360_000, [limit("requests", null, 59, 1_000), limit("tokens", null, 0, 360_000)]],
@@ -75,7 +75,7 @@ test("60 · a response from a cache has no limits", () => {
 });
 
 test("60 · a parser of your own reads the wait", () => {
-  const own = (): RateLimit[] => [limit("own", 9, 0, 4_000)];
+  const own = (): ToldLimit[] => [limit("own", 9, 0, 4_000)];
   expect(parseWait({ "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "7" }, NOW, own)).toEqual({ waitMs: 4_000, source: "vendor" });
   expect(parseWait({}, NOW, () => null)).toBeNull();
 });

@@ -10,7 +10,7 @@ const lacks = {
   consumeTogether: "one write changes one key",
   serverClock: "it goes by the clocks of the processes",
   bound: "the backend's own expiry bounds it",
-  windows: "tokens that are taken ahead are not those of the stretch in which they are used",
+  window: "tokens that are taken ahead are not those of the stretch in which they are used",
 };
 
 function overMap(): (setup: StoreSetup) => AsyncStore {

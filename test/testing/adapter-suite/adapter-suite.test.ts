@@ -1,14 +1,14 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Limiter } from "sluice";
-import { createGate, fieldRecord, type Outcome, type Pass, type Refuse, type RequestReader, type Verdict } from "sluice/http";
+import { createGate, fieldRecord, type Outcome, type PassVerdict, type RefuseVerdict, type RequestReader, type Verdict } from "sluice/http";
 import { applyToNode, nodeReader, rateLimit, refuseOnNode, type NodeRequest } from "sluice/node";
 import { adapterSuite, type AdapterTrait } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, test, vi, type MockInstance } from "vitest";
 import { serveNode, type NodeAdapter } from "../../adapters/rows/node.js";
 
 describe("a wrong adapter fails the case that names its mistake", () => {
-  const wrong: Array<[mistake: string, adapter: NodeAdapter, failing: string, deadlineMs?: number]> = [
+  const wrong: Array<[mistake: string, adapter: NodeAdapter, failing: string, timeoutMs?: number]> = [
     [
       "sets the fields after the handler",
       changed({ pass: (response, verdict) => queueMicrotask(() => applyToNode(response, verdict)) }),
@@ -229,10 +229,10 @@ describe("a wrong adapter fails the case that names its mistake", () => {
   beforeAll(() => void (warnings = vi.spyOn(process, "emitWarning").mockReturnValue()));
   afterAll(() => warnings.mockRestore());
 
-  test.concurrent.each(wrong)("an adapter that %s", async (_mistake, adapter, failing, deadlineMs = 200) => {
+  test.concurrent.each(wrong)("an adapter that %s", async (_mistake, adapter, failing, timeoutMs = 200) => {
     await expect(runCase(failing, rateLimit, 5_000)).resolves.toBeUndefined();
     // What a wrong adapter leaves out never comes, so the test need not wait long for it.
-    await expect(runCase(failing, adapter, deadlineMs)).rejects.toThrow(/^Expected (?!no exception).*\nLikely cause: The \S.*\.$/s);
+    await expect(runCase(failing, adapter, timeoutMs)).rejects.toThrow(/^Expected (?!no exception).*\nLikely cause: The \S.*\.$/s);
   });
 });
 
@@ -274,8 +274,8 @@ interface Change {
   before?(request: IncomingMessage, response: ServerResponse): void;
   wait?(request: IncomingMessage): Promise<unknown>;
   verdict?(verdict: Verdict): Verdict | Promise<Verdict>;
-  pass?(response: ServerResponse, verdict: Pass): void;
-  refuse?(response: ServerResponse, verdict: Refuse, next: () => unknown): void;
+  pass?(response: ServerResponse, verdict: PassVerdict): void;
+  refuse?(response: ServerResponse, verdict: RefuseVerdict, next: () => unknown): void;
 }
 
 /** The Node adapter with one change. */
@@ -298,13 +298,13 @@ function changed({ before, wait, verdict: change = (verdict) => verdict, pass = 
   };
 }
 
-function endsOnItsClose(response: ServerResponse, verdict: Pass): void {
+function endsOnItsClose(response: ServerResponse, verdict: PassVerdict): void {
   applyToNode(response, withoutWork(verdict));
   response.once("close", () => void verdict.work.end({ status: response.statusCode, aborted: false }));
 }
 
 /** Reports the estimate when the response or the connection closes, before the work ends. */
-function reportsAt(closing: (response: ServerResponse) => EventEmitter): (response: ServerResponse, verdict: Pass) => void {
+function reportsAt(closing: (response: ServerResponse) => EventEmitter): (response: ServerResponse, verdict: PassVerdict) => void {
   return (response, verdict) => {
     closing(response).once("close", () => verdict.work.report({}));
     applyToNode(response, verdict);
@@ -337,7 +337,7 @@ function endsAfterHandler(options: Parameters<NodeAdapter>[0]): ReturnType<NodeA
 
 type Listener = Parameters<ReturnType<NodeAdapter>>[0];
 
-function withHandler(options: Parameters<NodeAdapter>[0], handle: (request: IncomingMessage, response: ServerResponse, verdict: Pass, listener: Listener) => unknown): ReturnType<NodeAdapter> {
+function withHandler(options: Parameters<NodeAdapter>[0], handle: (request: IncomingMessage, response: ServerResponse, verdict: PassVerdict, listener: Listener) => unknown): ReturnType<NodeAdapter> {
   const gate = createGate(options, nodeReader);
   return (listener) => async (request, response) => {
     const verdict = await gate(request as Parameters<typeof gate>[0]);
@@ -363,31 +363,31 @@ function openOnErrors(options: Parameters<NodeAdapter>[0]): ReturnType<NodeAdapt
   return (listener) => rateLimit({ ...options, onError: (_error, request, response) => listener(request, response) })(listener);
 }
 
-function edited(verdict: Refuse, name: string, value: string): Refuse {
+function edited(verdict: RefuseVerdict, name: string, value: string): RefuseVerdict {
   const at = verdict.fields.indexOf(name.toLowerCase());
   return { ...verdict, fields: verdict.fields.map((text, i) => (i === at + 1 ? value : text)) };
 }
 
 /** The verdict with work that never ends. */
-function withoutWork(verdict: Pass): Pass {
-  return { ...verdict, work: { whenSettles() {} } as unknown as Pass["work"] };
+function withoutWork(verdict: PassVerdict): PassVerdict {
+  return { ...verdict, work: { whenSettles() {} } as unknown as PassVerdict["work"] };
 }
 
 /** The verdict with work that ends with another outcome. */
-function withWork(verdict: Pass, change: (outcome: Outcome) => Outcome): Pass {
+function withWork(verdict: PassVerdict, change: (outcome: Outcome) => Outcome): PassVerdict {
   const { work } = verdict;
   const changed = { end: (outcome: Outcome) => work.end(change(outcome)) };
-  return { ...verdict, work: { whenSettles: (watch: (work: unknown, of: unknown) => void, of: unknown) => work.whenSettles(() => watch(changed, of), null) } as unknown as Pass["work"] };
+  return { ...verdict, work: { whenSettles: (watch: (work: unknown, of: unknown) => void, of: unknown) => work.whenSettles(() => watch(changed, of), null) } as unknown as PassVerdict["work"] };
 }
 
-function casesOf(adapter: NodeAdapter, lacks: Partial<Record<AdapterTrait, string>> = {}, deadlineMs = 1_000): Map<string, () => Promise<void>> {
+function casesOf(adapter: NodeAdapter, lacks: Partial<Record<AdapterTrait, string>> = {}, timeoutMs = 1_000): Map<string, () => Promise<void>> {
   const cases = new Map<string, () => Promise<void>>();
-  adapterSuite({ test: (name, run) => cases.set(name, run), serve: (setup) => serveNode(setup, adapter), lacks, deadlineMs });
+  adapterSuite({ test: (name, run) => cases.set(name, run), serve: (setup) => serveNode(setup, adapter), lacks, timeoutMs });
   return cases;
 }
 
-function runCase(beginning: string, adapter: NodeAdapter, deadlineMs: number): Promise<void> {
-  const found = [...casesOf(adapter, {}, deadlineMs)].filter(([name]) => name.startsWith(beginning));
+function runCase(beginning: string, adapter: NodeAdapter, timeoutMs: number): Promise<void> {
+  const found = [...casesOf(adapter, {}, timeoutMs)].filter(([name]) => name.startsWith(beginning));
   expect(found.map(([name]) => name)).toHaveLength(1);
   return (found[0] as [string, () => Promise<void>])[1]();
 }

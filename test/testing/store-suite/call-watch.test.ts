@@ -5,7 +5,7 @@ import { casesOf, factoryOf, failureOf } from "./run-case.js";
 import { nextTurn, right, wrongStore } from "./wrong-stores-base.js";
 
 const never = (): Promise<never> => new Promise(() => undefined);
-const deadlineMs = 40;
+const timeoutMs = 40;
 
 describe("no store can hang the suite: a case fails, and names the method and the likely cause", () => {
   test("consumeTogether that takes locks in the order of the charges", async () => {
@@ -24,13 +24,13 @@ describe("no store can hang the suite: a case fails, and names the method and th
         return decisions;
       },
     });
-    const message = await failureOf("L10 · concurrent consumeTogether", { factory: factoryOf(Deadlocking), deadlineMs });
+    const message = await failureOf("L10 · concurrent consumeTogether", { factory: factoryOf(Deadlocking), timeoutMs });
     expect(message).toMatch(/^Expected `consumeTogether` to answer within 40 ms, got nothing\. Waiting are \d+ calls: \d+ of `consumeTogether`\nLikely cause: .*deadlock.*fixed order/);
   });
 
   test("consume that takes its lock twice", async () => {
     const Reentrant = wrongStore({ consume(policy, key, cost) { return this.server.atomically(() => right.consume.call(this, policy, key, cost)); } });
-    const message = await failureOf("L4 · no bucket is forgotten", { factory: factoryOf(Reentrant), deadlineMs });
+    const message = await failureOf("L4 · no bucket is forgotten", { factory: factoryOf(Reentrant), timeoutMs });
     expect(message).toBe("Expected `consume` to answer within 40 ms, got nothing\nLikely cause: `consume` never settles its promise, or a lock is taken twice or was not released by an earlier call.");
   });
 
@@ -43,24 +43,24 @@ describe("no store can hang the suite: a case fails, and names the method and th
     ["consumeTogether", "L7 · a decision", wrongStore({ consumeTogether: never })],
     ["close", "close · ", wrongStore({ close: never })],
   ] as const)("%s that never settles", async (method, beginning, Store) => {
-    const message = await failureOf(beginning, { factory: factoryOf(Store), deadlineMs });
+    const message = await failureOf(beginning, { factory: factoryOf(Store), timeoutMs });
     expect(message).toMatch(new RegExp(`^Expected \`${method}\` to answer within 40 ms, got nothing.*\\nLikely cause: .+\\.$`, "s"));
   });
 
   test("a factory that never resolves", async () => {
-    expect(await failureOf("L4 · no bucket is forgotten", { factory: never, deadlineMs })).toBe(
+    expect(await failureOf("L4 · no bucket is forgotten", { factory: never, timeoutMs })).toBe(
       "Expected `factory` to answer within 40 ms, got nothing\nLikely cause: The factory waits for a server that does not answer. Give its connection a timeout.",
     );
   });
 
   test("a close that never settles fails a case whose other calls were answered, and hides no other failure", async () => {
-    expect(await failureOf("L4 · no bucket is forgotten", { factory: factoryOf(wrongStore({ close: never })), deadlineMs })).toMatch(/^Expected `close` to answer/);
+    expect(await failureOf("L4 · no bucket is forgotten", { factory: factoryOf(wrongStore({ close: never })), timeoutMs })).toMatch(/^Expected `close` to answer/);
     const Wrong = wrongStore({ close: never, lifetimeMs: () => 1 });
-    expect(await failureOf("L4 · no bucket is forgotten", { factory: factoryOf(Wrong), deadlineMs })).toMatch(/^Expected `consume 20` to get the core's decision/);
+    expect(await failureOf("L4 · no bucket is forgotten", { factory: factoryOf(Wrong), timeoutMs })).toMatch(/^Expected `consume 20` to get the core's decision/);
   });
 
   test("a store that is silent in every case fails all of them that ask it without its guard", async () => {
-    const cases = casesOf({ factory: factoryOf(wrongStore({ consume: never, peek: never })), deadlineMs: 2 });
+    const cases = casesOf({ factory: factoryOf(wrongStore({ consume: never, peek: never })), timeoutMs: 2 });
     const passed: string[] = [];
     for (const [name, run] of cases) await run().then(() => passed.push(name), () => undefined);
     expect(passed).toEqual([
@@ -84,7 +84,7 @@ describe("no store can hang the suite: a case fails, and names the method and th
 describe("the deadline is one of silence", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
-  const watch = () => new CallWatch({ deadlineMs: 100 }, () => performance.now());
+  const watch = () => new CallWatch({ timeoutMs: 100 }, () => performance.now());
   const after = (ms: number): Promise<string> => new Promise((resolve) => setTimeout(resolve, ms, "answer"));
 
   test("calls that are answered in turn may take longer all together", async () => {
@@ -114,11 +114,11 @@ describe("the deadline is one of silence", () => {
   });
 
   test("after one silence, later calls of the suite get 500 ms at most", async () => {
-    const patience = { deadlineMs: 4_000 };
+    const patience = { timeoutMs: 4_000 };
     const failed = vi.fn();
     void new CallWatch(patience, () => performance.now()).within(never(), "consume").catch(failed);
     await vi.advanceTimersByTimeAsync(4_020);
     expect(failed).toHaveBeenCalledOnce();
-    expect(patience.deadlineMs).toBe(500);
+    expect(patience.timeoutMs).toBe(500);
   });
 });

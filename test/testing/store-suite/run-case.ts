@@ -15,7 +15,7 @@ export function factoryOf(Store: typeof RightStore): (setup: StoreSetup) => Stor
 export function casesOf(options: Omit<StoreSuiteOptions, "test">): Map<string, () => Promise<void>> {
   const cases = new Map<string, () => Promise<void>>();
   const test = Object.assign((name: string, run: () => Promise<void>) => void cases.set(name, run), { skip: () => undefined });
-  storeSuite({ deadlineMs: 500, ...options, test });
+  storeSuite({ timeoutMs: 500, ...options, test });
   return cases;
 }
 

@@ -28,6 +28,13 @@ describe("a right store that takes the keys of one node together passes", () => 
   storeSuite({ test, factory: factoryOf(NodeStore) });
 });
 
+test.each<[what: string, options: object, message: string]>([
+  ["a trait of before", { lacks: { quotas: "no date" } }, "Unknown option `quotas`. Did you mean `quota`?"],
+  ["an option of before", { deadlineMs: 5 }, "Unknown option `deadlineMs`. Known options: `test`, `factory`, `lacks`, `seed`, `timeoutMs`"],
+])("%s is refused", (_, options, message) => {
+  expect(() => casesOf({ factory: factoryOf(RightStore), ...options })).toThrow(new TypeError(message));
+});
+
 describe("a right store passes with other random histories", () => {
   // With these seeds, a record that is full is read as absent by a refusal, and a clock that steps back shows it again.
   test.each([3, 9, 17])("of seed %i", async (seed) => {

@@ -66,9 +66,9 @@ export const clockCases: readonly StoreCase[] = [
           if (!trial.has("adjust")) return;
           // The day begins within the two hours by which the clock of the process is wrong.
           const at = new Date(now + (hours / 2) * HOUR).toISOString().slice(11, 16);
-          if (trial.has("quotas")) await checkDated(store, trial.policy(`q${hours}`, { capacity: 3, renews: daily({ at }) }));
-          if (trial.has("inFlight")) await checkDated(store, trial.policy(`r${hours}`, { ...heldLimit, capacity: 3 }));
-          if (trial.has("windows")) await checkDated(store, trial.policy(`w${hours}`, { capacity: 3, returns: afterMs(HOUR) }));
+          if (trial.has("quota")) await checkDated(store, trial.policy(`q${hours}`, { capacity: 3, renews: daily({ at }) }));
+          if (trial.has("in-flight")) await checkDated(store, trial.policy(`r${hours}`, { ...heldLimit, capacity: 3 }));
+          if (trial.has("window")) await checkDated(store, trial.policy(`w${hours}`, { capacity: 3, returns: afterMs(HOUR) }));
         });
       }
     },
@@ -102,7 +102,7 @@ export const clockCases: readonly StoreCase[] = [
         "A method reads another clock than `consume`: the process's instead of the server's, or that of another server.",
         () => checkOneClock(trial, store, other),
       );
-      if (!trial.has("quotas")) return;
+      if (!trial.has("quota")) return;
       await trial.part("The store chooses the period by another clock than the one that it decides by.", async () => {
         const day = trial.policy("day", dayQuota);
         for (let call = 0; call < 3; call++) {

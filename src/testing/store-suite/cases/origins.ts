@@ -37,7 +37,7 @@ export const originCases: readonly StoreCase[] = [
   {
     name: "L20, L21 · quotas and limits in flight read their own member of `from`, also beside a rate",
     cause: GIVE_BACK,
-    needs: ["adjust", "quotas", "inFlight"],
+    needs: ["adjust", "quota", "in-flight"],
     async run(trial) {
       await trial.openStores("mixed");
       const rate = { name: "rate", capacity: 100, refill: { tokens: 1, everyMs: 1_000 } };

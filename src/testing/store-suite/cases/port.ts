@@ -9,7 +9,7 @@ import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
 const OPTIONAL_METHODS = ["peek", "adjust", "block", "reset", "consumeTogether", "close"] as const;
-const KIND_TRAITS = [["quota", "quotas"], ["in-flight", "inFlight"], ["window", "windows"]] as const;
+const KIND_TRAITS = ["quota", "in-flight", "window"] as const;
 const SMALL = { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } };
 
 /** Cases about the members of a store, its guard, and failures of its clock or its server. */
@@ -100,16 +100,16 @@ export const portCases: readonly StoreCase[] = [
 
 /** Fails unless the store names the kinds of limits that it keeps. */
 function checkKinds(trial: Trial, { kinds, renew, adjust }: Store): void {
-  for (const [kind, trait] of KIND_TRAITS) {
-    if (!trial.has(trait)) continue;
+  for (const kind of KIND_TRAITS) {
+    if (!trial.has(kind)) continue;
     assert(
       Array.isArray(kinds) && kinds.includes(kind),
       `Expected \`kinds\` of the store to include "${kind}", got ${JSON.stringify(kinds)}. Name it if the store keeps ` +
-      `such limits; otherwise list \`${trait}\` in \`lacks\``,
+      `such limits; otherwise list \`${kind}\` in \`lacks\``,
     );
   }
   const hasBoth = renew !== undefined && adjust !== undefined;
-  assert(hasBoth || !trial.has("inFlight"), "Expected a store with `renew` and `adjust` for limits in flight, got one without");
+  assert(hasBoth || !trial.has("in-flight"), "Expected a store with `renew` and `adjust` for limits in flight, got one without");
 }
 
 async function checkTimings(trial: Trial, store: Store): Promise<void> {

@@ -79,7 +79,7 @@ export async function playDated(trial: Trial, history: DatedHistory): Promise<vo
   const { random } = trial;
   const trait = (method: DatedMethod): StoreTrait | null =>
     method === "consume" ? null : method === "settle" || method === "renew" ? "adjust" : method;
-  const known = methods.filter((method) => trial.has(trait(method) ?? "quotas") || method === "consume");
+  const known = methods.filter((method) => trial.has(trait(method) ?? "quota") || method === "consume");
   const callers = callersOf(trial, kindOf, 8, versions);
   let instants = [trial.now];
   for (let tick = 0; tick < ticks; tick++) {

@@ -16,7 +16,7 @@ export function heldKind({ random, has }: Trial): LimitOptions {
   const kind = random.next();
   if (kind < 0.25) return randomLimit(random);
   const capacity = random.pick([1, 2, random.between(1, 30), LARGEST]);
-  if (kind < 0.35 && has("quotas")) return { capacity, renews: daily() };
+  if (kind < 0.35 && has("quota")) return { capacity, renews: daily() };
   const staleAfterMs = random.pick([1_000, 1_001, 15_000, STALE_MS]);
   return { capacity, returns: whenDone({ staleAfterMs, retryAfterMs: random.pick([1, 1_000]) }) };
 }
@@ -26,7 +26,7 @@ export const inFlightCases: readonly StoreCase[] = [
   {
     name: "L2, L21 · tokens in flight come back at their date and not before, and a refusal says when",
     cause: `${NOT_BY_DATE} Or its wait is that of a rate.`,
-    needs: ["inFlight"],
+    needs: ["in-flight"],
     async run(trial) {
       await trial.openStores("identical");
       const policy = trial.policy("p", { ...heldLimit, capacity: 2 });
@@ -51,7 +51,7 @@ export const inFlightCases: readonly StoreCase[] = [
     cause:
       "`adjust` gives tokens back to any date, ignores `from`, or takes more at that date. " +
       "Then work that is done frees another place.",
-    needs: ["inFlight", "adjust"],
+    needs: ["in-flight", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       const bucket = callsOn(trial, trial.policy("p", { ...heldLimit, capacity: 4 }));
@@ -73,7 +73,7 @@ export const inFlightCases: readonly StoreCase[] = [
   {
     name: "L21 · a renewal moves its own tokens of each limit from its date to the new one, once, and nothing else",
     cause: "`renew` moves other tokens than those of `move.from`, to another date than that of `move.to`, or another number.",
-    needs: ["inFlight", "adjust"],
+    needs: ["in-flight", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       await renewTwoLimits(trial);
@@ -90,7 +90,7 @@ export const inFlightCases: readonly StoreCase[] = [
   {
     name: "L21 · tokens of 17 dates stay apart, and each comes back at its own",
     cause: "The record keeps fewer dates, and joins or drops the others. Dates of one limit are at most 18.",
-    needs: ["inFlight", "adjust"],
+    needs: ["in-flight", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       const policy = trial.policy("p", { ...heldLimit, capacity: 17 });
@@ -113,7 +113,7 @@ export const inFlightCases: readonly StoreCase[] = [
   {
     name: "L6, L14, L21 · limits in flight, rates and quotas on one key are the core's under any clock, blocks included",
     cause: NOT_BY_DATE,
-    needs: ["inFlight", "adjust"],
+    needs: ["in-flight", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       await playDated(trial, {

@@ -37,7 +37,7 @@ export const quotaCases: readonly StoreCase[] = [
   {
     name: "L2, L20 · a quota grants its capacity in each period of its calendar, and its wait is exact",
     cause: NOT_DATED,
-    needs: ["quotas"],
+    needs: ["quota"],
     async run(trial) {
       await trial.openStores("identical");
       await spendDays(trial);
@@ -51,7 +51,7 @@ export const quotaCases: readonly StoreCase[] = [
     cause:
       "`adjust` ignores `at`, or gives back while the period of `at` is not over. It may only change a record with " +
       "exactly the date of `at`.",
-    needs: ["quotas", "adjust"],
+    needs: ["quota", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       await settleOneQuota(trial);
@@ -72,7 +72,7 @@ export const quotaCases: readonly StoreCase[] = [
   {
     name: "L6, L14, L20 · quotas and rates on one key are the core's under any clock, while calendars take turns",
     cause: "A record of a quota is read by the calendar of the reader. Its date is in the record.",
-    needs: ["quotas"],
+    needs: ["quota"],
     async run(trial) {
       await trial.openStores("mixed");
       await playDated(trial, { kindOf: randomKind, ticks: 12, versions: 3, methods: ["consume"] });
@@ -90,8 +90,8 @@ export const quotaCases: readonly StoreCase[] = [
     needs: ["consumeTogether"],
     async run(trial) {
       await trial.openStores("mixed");
-      if (trial.has("quotas")) await playChargesTogether(trial, randomKind, 16, [0, 1, 60_000, ONE_DAY_MS / 3, ONE_DAY_MS]);
-      if (!trial.has("inFlight")) return;
+      if (trial.has("quota")) await playChargesTogether(trial, randomKind, 16, [0, 1, 60_000, ONE_DAY_MS / 3, ONE_DAY_MS]);
+      if (!trial.has("in-flight")) return;
       await trial.part("`consumeTogether` takes tokens in flight although another charge is refused, or none of them.", () =>
         playChargesTogether(trial, heldKind, 10, [0, 1, 1_000, STALE_MS / 2, STALE_MS]));
     },

@@ -17,7 +17,7 @@ export const settlementCases: readonly StoreCase[] = [
     cause:
       "In `{ at, heldAt }`, the store uses `heldAt` for quotas or `at` for limits in flight, or it knows numbers alone. " +
       "Or a renewal moves a quota.",
-    needs: ["quotas", "inFlight", "adjust"],
+    needs: ["quota", "in-flight", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       await settleRenewed(trial);
@@ -37,7 +37,7 @@ export const settlementCases: readonly StoreCase[] = [
   {
     name: "L6, L20, L21 · dates that are too far ahead of the clock are brought to it, and tokens stay taken",
     cause: "A record that no clock can have is kept as it is, or counts as absent. Even a refusal brings it to now.",
-    needs: ["quotas", "inFlight", "adjust"],
+    needs: ["quota", "in-flight", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       const policies = [trial.policy("p", fourAtOnce), trial.policy("q", { ...dayQuota, capacity: 4 })] as const;

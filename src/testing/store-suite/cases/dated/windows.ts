@@ -17,8 +17,8 @@ function windowKind({ random, has }: Trial): LimitOptions {
   const kind = random.next();
   if (kind < 0.15) return randomLimit(random);
   const capacity = random.pick([1, 2, random.between(1, 60), LARGEST]);
-  if (kind < 0.2 && has("quotas")) return { capacity, renews: daily() };
-  if (kind < 0.25 && has("inFlight")) return { capacity, returns: whenDone({ staleAfterMs: 15_000, retryAfterMs: 1_000 }) };
+  if (kind < 0.2 && has("quota")) return { capacity, renews: daily() };
+  if (kind < 0.25 && has("in-flight")) return { capacity, returns: whenDone({ staleAfterMs: 15_000, retryAfterMs: 1_000 }) };
   return { capacity, returns: afterMs(random.pick([1, 2, 17, 1_000, 15_000, WINDOW_MS, 60_000, 31_622_400_000])) };
 }
 
@@ -27,7 +27,7 @@ export const windowCases: readonly StoreCase[] = [
   {
     name: "L2, L22 · tokens of a window come back one by one, each a window after it was taken, and a refusal says when",
     cause: `${NOT_BY_AMOUNT} Or a date is a millisecond early or late, or a call starts the window again.`,
-    needs: ["windows"],
+    needs: ["window"],
     async run(trial) {
       await trial.openStores("mixed");
       const bucket = callsOn(trial, trial.policy("p", windowLimit));
@@ -52,31 +52,31 @@ export const windowCases: readonly StoreCase[] = [
     name: "L22 · of more than 18 amounts the two neighbors that are shortest together become one, which comes back last",
     cause:
       "The record joins other amounts, at the earlier date, or at a refusal. Of equally short ones, the earliest become one.",
-    needs: ["windows"],
+    needs: ["window"],
     run: joinAmounts,
   },
   {
     name: "L22 · amounts that are over are dropped before two are joined",
     cause: "The record joins amounts, or drops one, although the first of 19 is over.",
-    needs: ["windows"],
+    needs: ["window"],
     run: dropBeforeJoining,
   },
   {
     name: "L22 · a give-back goes to the amount that encloses its date, at most what that holds, or nowhere",
     cause: "`adjust` gives tokens back to the next amount, to the last one, or to any, or counts the date by another window.",
-    needs: ["windows", "adjust"],
+    needs: ["window", "adjust"],
     run: giveBackWhatIsThere,
   },
   {
     name: "L22 · what was taken before a reset, or longer ago than the window, is given back to nothing",
     cause: "`adjust` gives tokens back to what was taken later.",
-    needs: ["windows", "adjust"],
+    needs: ["window", "adjust"],
     run: giveBackWhatIsGone,
   },
   {
     name: "L22 · a settlement and a debit take tokens now, and a credit gives back what was taken last",
     cause: "A debit lasts longer than the window, or a credit gives tokens back to their first amount, or to none.",
-    needs: ["windows", "adjust"],
+    needs: ["window", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       const bucket = callsOn(trial, trial.policy("p", windowLimit));
@@ -103,10 +103,10 @@ export const windowCases: readonly StoreCase[] = [
   {
     name: "L10, L19, L22 · windows, rates and limits in flight of one policy are charged all or none, and keep their dates",
     cause: "The store keeps the amounts of two windows under one name, or writes one limit when another refuses.",
-    needs: ["windows", "adjust"],
+    needs: ["window", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
-      const held = trial.has("inFlight") ? [{ name: "c", capacity: 3, returns: whenDone({ staleAfterMs: 15_000 }) }] : [];
+      const held = trial.has("in-flight") ? [{ name: "c", capacity: 3, returns: whenDone({ staleAfterMs: 15_000 }) }] : [];
       const bucket = callsOn(trial, trial.policy(
         "p", { ...windowLimit, name: "a" }, { name: "a.0", capacity: 40, returns: afterMs(60_000) }, ...held,
         { name: "r", capacity: 30, refill: { tokens: 1, everyMs: 1_000 } },
@@ -125,7 +125,7 @@ export const windowCases: readonly StoreCase[] = [
   {
     name: "L14, L22 · of two lengths under one name the shorter counts from its first call on, also from a refused one",
     cause: "A refusal leaves dates that are too far ahead, or a record in other numbers is taken for another limit's.",
-    needs: ["windows"],
+    needs: ["window"],
     async run(trial) {
       await trial.openStores("mixed");
       const [long, short] = [60_000, WINDOW_MS].map((ms) =>
@@ -145,7 +145,7 @@ export const windowCases: readonly StoreCase[] = [
   {
     name: "L6, L14, L22 · windows and limits of other kinds on one key are the core's under any clock, blocks included",
     cause: NOT_BY_AMOUNT,
-    needs: ["windows", "adjust"],
+    needs: ["window", "adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       await playDated(trial, {
@@ -162,7 +162,7 @@ export const windowCases: readonly StoreCase[] = [
   {
     name: "L10, L22 · charges of several keys with windows are made all or none",
     cause: "`consumeTogether` takes the tokens of a window when another charge is refused.",
-    needs: ["windows", "consumeTogether"],
+    needs: ["window", "consumeTogether"],
     async run(trial) {
       await trial.openStores("mixed");
       await playChargesTogether(trial, windowKind, 16, [0, 1, 1_000, WINDOW_MS / 2, WINDOW_MS]);
