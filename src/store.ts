@@ -11,9 +11,9 @@ export { type Decision } from "./core/decision.js";
 export { type GuardOptions } from "./port/guard-options.js";
 export { type Limit } from "./core/limit.js";
 export { type Policy } from "./core/policy.js";
-export { type Charge, type Move, type Origin, type StoreAnswer, type StoreCall } from "./core/model.js";
+export { type Move, type Origin } from "./core/model.js";
 export {
-  answerCall, type CallAnswers, type Records,
+  answerCall, type CallAnswers, type Charge, type Records, type StoreAnswer, type StoreCall,
 } from "./core/records.js";
 export {
   LIMIT_KINDS, type AsyncStore, type Guard, type GuardedStore, type GuardSetup, type LimitKind,

@@ -161,36 +161,6 @@ export interface Dating {
   readonly table?: object;
 }
 
-/**
- * One call of a store: a verb, and the buckets that it is about. Several only for `consume`: then all of them are
- * charged, or none.
- */
-export interface StoreCall {
-  readonly verb: "consume" | "peek" | "adjust" | "renew" | "block" | "reset";
-  readonly parts: readonly [Charge, ...Charge[]];
-  /**
-   * For `adjust`: when the tokens that come back were taken. Undefined: unknown. A quota gives them back to the period
-   * of that instant only, tokens in flight and those of a window to their date. An {@link Origin} says more.
-   */
-  readonly from?: number | Origin | undefined;
-  /** For `renew`: the dates of the tokens in flight. */
-  readonly move?: Move | undefined;
-}
-
-/** One bucket of a call. */
-export interface Charge {
-  readonly policy: Policy;
-  readonly key: string;
-  /**
-   * The cost of `consume` and `peek`; the changes of `adjust`, where a number below 0 gives back; the tokens of `renew`;
-   * the milliseconds of `block`; 0 for `reset`.
-   */
-  readonly cost: Costs;
-}
-
-/** What a store answers for one part of a call. */
-export type StoreAnswer = Decision | boolean | void;
-
 /** When given-back tokens were taken: the instant of a decision, or an {@link Origin}. Undefined: unknown. */
 export type Instant = number | Origin | undefined;
 

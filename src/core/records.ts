@@ -1,6 +1,6 @@
 import { fullBucket, isStale, RATE, setBucket } from "./bucket.js";
 import { adjust, consume, peek, renewHeld, convertStale, whileBlocked } from "./decision.js";
-import type { Bucket, Charge, Costs, Decision, Limit, Move, Policy, StoreAnswer, StoreCall } from "./model.js";
+import type { Bucket, Costs, Decision, Instant, Limit, Move, Policy } from "./model.js";
 
 /** The name of a block among the records of a key. No limit has it. */
 export const BLOCK = "!";
@@ -58,6 +58,33 @@ export function peekBlocked(buckets: readonly Bucket[], policy: Policy, costs: C
  */
 export type Records = Map<string, Bucket>;
 
+/**
+ * One call of a store: a verb, and the buckets that it is about. Several only for `consume`: then all of them are
+ * charged, or none.
+ */
+export interface StoreCall {
+  readonly verb: "consume" | "peek" | "adjust" | "renew" | "block" | "reset";
+  readonly parts: readonly [Charge, ...Charge[]];
+  /** For `adjust`: when the tokens that come back were taken. Undefined: unknown. */
+  readonly from?: Instant;
+  /** For `renew`: the dates of the tokens in flight. */
+  readonly move?: Move | undefined;
+}
+
+/** One bucket of a call. */
+export interface Charge {
+  readonly policy: Policy;
+  readonly key: string;
+  /**
+   * The cost of `consume` and `peek`; the changes of `adjust`, where a number below 0 gives back; the tokens of `renew`;
+   * the milliseconds of `block`; 0 for `reset`.
+   */
+  readonly cost: Costs;
+}
+
+/** What a store answers for one part of a call. */
+export type StoreAnswer = Decision | boolean | void;
+
 /** The answers to a call, and which records it changed: only these must be stored. One of each for each part. */
 export interface CallAnswers {
   readonly answers: readonly StoreAnswer[];
@@ -90,11 +117,13 @@ const NEVER = Infinity;
 export function answerCall(call: StoreCall, found: readonly Records[], now: number): CallAnswers {
   const { verb, parts } = call;
   const isTogether = verb === "consume" && parts.length > 1;
-  const outcomes = isTogether ? chargeAll(parts, found, now) : parts.map((part, i) => answerPart(call, part, found[i] as Records, now));
+  const outcomes = isTogether
+    ? answerTogether(parts, found, now)
+    : parts.map((part, i) => answerPart(call, part, found[i] as Records, now));
   return { answers: outcomes.map(({ answer }) => answer), changed: outcomes.map(({ changed }) => changed) };
 }
 
-function chargeAll(parts: readonly Charge[], found: readonly Records[], now: number): readonly PartAnswer[] {
+function answerTogether(parts: readonly Charge[], found: readonly Records[], now: number): readonly PartAnswer[] {
   const foreseen = parts.map((part, i) => peekRecords(part, found[i] as Records, now));
   const isAllowed = foreseen.every(({ allowed }) => allowed);
   return parts.map((part, i) => {
@@ -110,8 +139,9 @@ function answerPart({ verb, from, move }: StoreCall, part: Charge, records: Reco
   if (verb === "block") return blockRecords(records, part.cost as number, now);
   const { policy, cost } = part;
   const buckets = bucketsOf(records, policy);
-  const answer = verb === "renew" ? renewHeld(buckets, policy, cost, now, move as Move) : adjust(buckets, policy, cost, now, from);
-  const changed = verb === "renew" || answer;
+  const isMove = verb === "renew";
+  const answer = isMove ? renewHeld(buckets, policy, cost, now, move as Move) : adjust(buckets, policy, cost, now, from);
+  const changed = isMove || answer;
   if (changed) keep(records, policy, buckets);
   return { answer, changed };
 }

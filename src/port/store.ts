@@ -4,9 +4,10 @@ import type { Costs } from "../core/limit.js";
 import type { Decision, Reading, Refused } from "../core/decision.js";
 import type { OnStoreError } from "./guard-options.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import type { Charge, Move, Origin } from "../core/model.js";
+import type { Move, Origin } from "../core/model.js";
+import type { Charge } from "../core/records.js";
 
-export type { Charge } from "../core/model.js";
+export type { Charge } from "../core/records.js";
 
 /**
  * Keeps buckets: one required method, `consume`, and a few optional methods.

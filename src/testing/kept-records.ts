@@ -1,7 +1,6 @@
 import { readClock, type Clock } from "../core/clock.js";
-import type { StoreAnswer, StoreCall } from "../core/model.js";
 import { bucketId } from "../core/policy.js";
-import { answerCall, type Records } from "../core/records.js";
+import { answerCall, type Records, type StoreAnswer, type StoreCall } from "../core/records.js";
 
 /** Answers calls from records in a `Map`: all that a small store in memory needs. */
 export function keepRecords(clock: Clock): (call: StoreCall) => readonly StoreAnswer[] {

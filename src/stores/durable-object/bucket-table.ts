@@ -1,7 +1,6 @@
 import { withCalendars } from "../../limits/quota.js";
 import { definePolicy, type Policy } from "../../core/policy.js";
-import { answerCall, type Records } from "../../core/records.js";
-import type { Charge } from "../../core/model.js";
+import { answerCall, type Charge, type Records } from "../../core/records.js";
 import { withReturns } from "../../limits/in-flight.js";
 import { withWindows } from "../../limits/window.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";

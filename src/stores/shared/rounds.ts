@@ -1,4 +1,4 @@
-import type { StoreAnswer, StoreCall } from "../../core/model.js";
+import type { StoreAnswer, StoreCall } from "../../core/records.js";
 import { sharesWork } from "../../platform.js";
 import { bucketName } from "./bucket-name.js";
 

@@ -2,7 +2,7 @@ import { BLOCK } from "../../core/records.js";
 import { isStale, type Bucket } from "../../core/bucket.js";
 import { costAt, type Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { agrees, apply, describeCall, lifetimeMs, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
+import { agrees, apply, describeCall, lifetimeMs, type AnsweredCall, type PossibleState, type SuiteCall } from "./states.js";
 
 /** The facts that the oracle has about one key. */
 export interface TrackedKey {
@@ -25,7 +25,7 @@ interface PastState {
 interface Suspicion {
   readonly state: PossibleState;
   readonly cause: string;
-  readonly call?: StoreCall;
+  readonly call?: SuiteCall;
   readonly now?: number;
 }
 
@@ -188,7 +188,7 @@ function* blocksOf(past: readonly PastState[]): Generator<readonly [block: Bucke
   }
 }
 
-function endsBlock({ method, tokens }: StoreCall): boolean {
+function endsBlock({ method, tokens }: SuiteCall): boolean {
   return method === "reset" || (method === "block" && tokens === 0);
 }
 

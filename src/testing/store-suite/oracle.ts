@@ -5,7 +5,7 @@ import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { likelyCause, type TrackedKey } from "./cause.js";
 import {
-  agrees, apply, quoteKey, sameState, stateText, type AnsweredCall, type PossibleState, type StoreCall,
+  agrees, apply, quoteKey, sameState, stateText, type AnsweredCall, type PossibleState, type SuiteCall,
 } from "./states.js";
 
 /** An answer that no order of the calls explains, and the decision that the core expects instead. */
@@ -69,12 +69,12 @@ export class Oracle {
   }
 
   /** Returns the core's decision for `call` in one of the possible states. Changes nothing. */
-  foresee(call: StoreCall, now: number): Decision {
+  foresee(call: SuiteCall, now: number): Decision {
     return apply(this.#track(call).states[0] as PossibleState, call, now).answer as Decision;
   }
 
   /** Applies a call to every possible state, without an answer to compare. */
-  assume(call: StoreCall, now: number): void {
+  assume(call: SuiteCall, now: number): void {
     const tracked = this.#track(call);
     tracked.policies.add(call.policy);
     this.#change(tracked, tracked.states.map((state) => apply(state, call, now).state), [{ call, answer: undefined }], now);
@@ -88,7 +88,7 @@ export class Oracle {
     if (tracked.past.length > REMEMBERED_CHANGES) tracked.past.shift();
   }
 
-  #track({ policy, key }: StoreCall): TrackedKey {
+  #track({ policy, key }: SuiteCall): TrackedKey {
     const name = JSON.stringify([policy.name, key]);
     let tracked = this.#keys.get(name);
     if (tracked === undefined) this.#keys.set(name, (tracked = { states: [new Map()], past: [], policies: new Set() }));
@@ -187,7 +187,7 @@ function distinct(states: readonly PossibleState[]): readonly PossibleState[] {
   return states.length === 1 ? states : [...new Map(states.map((state) => [stateText(state), state])).values()];
 }
 
-function sameCall(a: StoreCall, b: StoreCall): boolean {
+function sameCall(a: SuiteCall, b: SuiteCall): boolean {
   return a.method === b.method && a.policy === b.policy && a.at === b.at && sameCosts(a.tokens, b.tokens);
 }
 

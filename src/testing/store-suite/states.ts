@@ -4,12 +4,12 @@ import type { Decision, Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
 import type { Store } from "../../port/store.js";
-import { answerCall } from "../../core/records.js";
+import { answerCall, type StoreAnswer } from "../../core/records.js";
 
 /**
  * A call of a store method on one key. `tokens` is the cost, the changes of `adjust`, or the milliseconds of `block`.
  */
-export interface StoreCall {
+export interface SuiteCall {
   readonly method: "consume" | "peek" | "adjust" | "renew" | "block" | "reset";
   readonly policy: Policy;
   readonly key: string;
@@ -25,22 +25,20 @@ export interface StoreCall {
 
 /** A call with the store's answer. */
 export interface AnsweredCall {
-  readonly call: StoreCall;
+  readonly call: SuiteCall;
   readonly answer: unknown;
 }
 
 /** One possible content of the store for one key: its records by name. */
 export type PossibleState = ReadonlyMap<string, Bucket>;
 
-/** The answer of a store. */
-type StoreAnswer = Decision | boolean | void;
-
 /** The core's answer to `call` in `state`, and the state afterwards. */
 export function apply(
-  state: PossibleState, { method, policy, key, tokens, at, to }: StoreCall, now: number,
+  state: PossibleState, { method, policy, key, tokens, at, to }: SuiteCall, now: number,
 ): { answer: StoreAnswer; state: PossibleState } {
   const records = new Map(state);
-  const call = { verb: method, parts: [{ policy, key, cost: tokens }], from: at, move: { from: at as number, to: to as number } } as const;
+  const move = { from: at as number, to: to as number };
+  const call = { verb: method, parts: [{ policy, key, cost: tokens }], from: at, move } as const;
   const { answers: [answer], changed: [isChanged] } = answerCall(call, [records], now);
   // A renewal may answer nothing, too.
   return { answer: method === "renew" ? undefined : answer, state: isChanged ? records : state };
@@ -110,7 +108,7 @@ function differentReadings(got: readonly unknown[], wanted: readonly Reading[]):
 }
 
 /** The call as messages show it, such as `consume 3`, or `consume 1, 200` when the limits have different costs. */
-export function describeCall({ method, tokens, at }: StoreCall): string {
+export function describeCall({ method, tokens, at }: SuiteCall): string {
   if (method === "reset") return "reset";
   const since = at === undefined ? "" : ` from ${JSON.stringify(at)}`;
   if (typeof tokens === "number") return `${method} ${tokens}${method === "block" ? " ms" : ""}${since}`;
@@ -125,7 +123,7 @@ export function quoteKey(key: string): string {
 }
 
 /** Makes one call. A case that needs an optional method is skipped for stores without it. */
-export function callStore(store: Store, { method, policy, key, tokens, at, to }: StoreCall): unknown {
+export function callStore(store: Store, { method, policy, key, tokens, at, to }: SuiteCall): unknown {
   if (method === "consume") return store.consume(policy, key, tokens);
   if (method === "reset") return store.reset?.(policy, key);
   if (method === "block") return store.block?.(policy, key, tokens as number);

@@ -1,7 +1,7 @@
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import type { Charge } from "../../port/store.js";
-import type { StoreCall } from "./states.js";
+import type { SuiteCall } from "./states.js";
 import type { Trial } from "./trial.js";
 
 // A cluster takes every third key on its node, or every sixteenth under a tag.
@@ -49,6 +49,6 @@ export async function chargeAndCompare(trial: Trial, charges: readonly Charge[])
 }
 
 /** A `consume` of one bucket. */
-export function consumeCall(policy: Policy, key: string, tokens: StoreCall["tokens"]): StoreCall {
+export function consumeCall(policy: Policy, key: string, tokens: SuiteCall["tokens"]): SuiteCall {
   return { method: "consume", policy, key, tokens };
 }

@@ -10,7 +10,7 @@ import { Oracle } from "./oracle.js";
 import { Random } from "./random.js";
 import { describeAnswered, describeContradiction } from "./report.js";
 import type { StoreHooks, StoreSetup, StoreSuiteOptions, StoreTrait } from "./setup.js";
-import { callStore, type AnsweredCall, type StoreCall } from "./states.js";
+import { callStore, type AnsweredCall, type SuiteCall } from "./states.js";
 
 /** One test of the suite. */
 export interface StoreCase {
@@ -129,14 +129,14 @@ export class Trial {
   }
 
   /** Makes one call through store number `turn`, and checks the answer. */
-  async callThrough(turn: number, call: StoreCall): Promise<void> {
+  async callThrough(turn: number, call: SuiteCall): Promise<void> {
     const store = this.store(turn);
     this.#checkRecall(store, call);
     this.compare([{ call, answer: await callStore(store, call) }]);
   }
 
   /** Makes all calls concurrently and checks every answer. Calls on one bucket may take effect in any order. */
-  async callAll(...calls: readonly StoreCall[]): Promise<unknown[]> {
+  async callAll(...calls: readonly SuiteCall[]): Promise<unknown[]> {
     const stores = calls.map((_call, i) => this.store(calls.length > 1 ? i : undefined));
     calls.forEach((call, i) => this.#checkRecall(stores[i] as Store, call));
     const answers = await Promise.all(calls.map(async (call, i) => await callStore(stores[i] as Store, call)));
@@ -167,7 +167,7 @@ export class Trial {
   }
 
   /** Checks an answer at the time stated in the answer, for a store with a clock that the test cannot set. */
-  compareAtItsTime(call: StoreCall, answer: Decision): void {
+  compareAtItsTime(call: SuiteCall, answer: Decision): void {
     assert(Number.isSafeInteger(answer.at), `Expected \`at\` of a decision to be whole milliseconds, got ${String(answer.at)}`);
     if (this.#history.size === 0) this.#start = answer.at;
     this.compare([{ call, answer }], answer.at);
@@ -215,7 +215,7 @@ export class Trial {
   }
 
   /** A limiter calls `recall` before `consume`, so `recall` must return exactly the refusal of `consume`. */
-  #checkRecall(store: Store, call: StoreCall): void {
+  #checkRecall(store: Store, call: SuiteCall): void {
     if (store.sync || store.recall === undefined || call.method !== "consume") return;
     let known: Decision | null;
     try {

@@ -2,7 +2,7 @@ import type { Decision } from "../../../core/decision.js";
 import type { Policy } from "../../../core/policy.js";
 import { assert, because } from "../../assert.js";
 import { callsOn } from "../bucket-calls.js";
-import type { StoreCall } from "../states.js";
+import type { SuiteCall } from "../states.js";
 import type { StoreCase, Trial } from "../trial.js";
 
 const BLOCK_MS = 3_600_000;
@@ -55,7 +55,7 @@ export const blockCases: readonly StoreCase[] = [
         for (const cost of costs) await Promise.all(policies.map((policy) => checkMarks(trial, policy, cost, wanted)));
       };
       await all(false, 3, 1, 10);
-      await trial.callAll(...policies.map((policy): StoreCall => ({ method: "block", policy, key: "caller", tokens: 5_000 })));
+      await trial.callAll(...policies.map((policy): SuiteCall => ({ method: "block", policy, key: "caller", tokens: 5_000 })));
       await all(true, 0, 10);
       trial.move(4_999);
       await all(true, 1);
@@ -76,7 +76,7 @@ async function endBlocks(trial: Trial): Promise<void> {
   }) as [Policy, Policy];
   const keys = [0, 12, 20].map((spent) => ({ spent, key: `spent ${spent}` }));
   // One key after another changes the process that it asks.
-  const all = (method: StoreCall["method"], tokens: number | null, policy = slow, other = 0, called = keys): Promise<unknown> =>
+  const all = (method: SuiteCall["method"], tokens: number | null, policy = slow, other = 0, called = keys): Promise<unknown> =>
     Promise.all(called.map(({ spent, key }, i) =>
       trial.callThrough(i + other, { method, policy, key, tokens: tokens ?? spent })));
   await all("consume", null);

@@ -6,7 +6,7 @@ import type { Store } from "../../../port/store.js";
 import { assert, assertEqual, eventually } from "../../assert.js";
 import { dateEnd, dayQuota, heldLimit } from "./dated/histories.js";
 import { withSkewedClocks } from "../skewed-clocks.js";
-import { callStore, type StoreCall } from "../states.js";
+import { callStore, type SuiteCall } from "../states.js";
 import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
@@ -174,7 +174,7 @@ async function untilAllowed(store: Store, policy: Policy, key: string, sentAt: n
 async function checkOneClock(trial: Trial, store: Store, other: Store): Promise<void> {
   // The bucket never gets full, so its content depends on the time of an answer, not on that of the refund before it.
   const policy = trial.policy("clock", { capacity: 1_000, refill: { tokens: 1, everyMs: 40 } });
-  const call = (method: StoreCall["method"], tokens: number): StoreCall => ({ method, policy, key: "caller", tokens });
+  const call = (method: SuiteCall["method"], tokens: number): SuiteCall => ({ method, policy, key: "caller", tokens });
   let last = await store.consume(policy, "caller", 900);
   trial.compareAtItsTime(call("consume", 900), last);
   const near = (at: number, what: string): void =>

@@ -2,7 +2,7 @@ import type { Policy } from "../../../core/policy.js";
 import { edgeLimits, edgePolicy } from "../edges.js";
 import { HOSTILE_LIMITS, randomBlock, randomChanges, randomCosts, randomLimit, randomMove } from "../random.js";
 import type { StoreTrait } from "../setup.js";
-import type { StoreCall } from "../states.js";
+import type { SuiteCall } from "../states.js";
 import type { StoreCase, Trial } from "../trial.js";
 
 /** Random calls: many callers with their own limits, and one clock. The oracle checks every answer. */
@@ -42,7 +42,7 @@ function traitOf(method: Exclude<ScheduledMethod, "consume">): StoreTrait {
   return method === "refund" || method === "debit" ? "adjust" : method;
 }
 
-function scheduledCall({ random }: Trial, method: ScheduledMethod, policy: Policy, key: string): StoreCall {
+function scheduledCall({ random }: Trial, method: ScheduledMethod, policy: Policy, key: string): SuiteCall {
   if (method === "refund") return { method: "adjust", policy, key, tokens: randomChanges(random, policy, -1) };
   if (method === "debit") return { method: "adjust", policy, key, tokens: randomChanges(random, policy, 1) };
   if (method === "adjust") return { method, policy, key, tokens: randomChanges(random, policy, null) };

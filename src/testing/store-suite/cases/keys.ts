@@ -4,7 +4,7 @@ import { assert, because } from "../../assert.js";
 import { edgeLimits, edgePolicy, EDGES } from "../edges.js";
 import { digestsOf, SIMILAR_KEYS } from "./similar-keys.js";
 import type { StoreHooks } from "../setup.js";
-import type { StoreCall } from "../states.js";
+import type { SuiteCall } from "../states.js";
 import { consumeCall, type NamedBucket } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
@@ -37,7 +37,7 @@ const ALPHABETS: Readonly<Record<string, string>> = {
  * sees the other's calls.
  */
 async function checkApart(trial: Trial, buckets: readonly NamedBucket[]): Promise<void> {
-  const each = (method: StoreCall["method"], times = 1): StoreCall[] =>
+  const each = (method: SuiteCall["method"], times = 1): SuiteCall[] =>
     buckets.map(({ policy, key }, i) => ({
       method, policy, key, tokens: (2 + (i % 37)) * (method === "adjust" && i % 2 === 0 ? -1 : times),
     }));
@@ -54,7 +54,7 @@ async function checkApart(trial: Trial, buckets: readonly NamedBucket[]): Promis
   // Resets one half of the buckets and calls all, then other halves, until any two neighbors have been separated.
   for (const bit of [1, 2]) {
     const half = buckets.filter((_bucket, i) => (i & bit) === 0);
-    await trial.callAll(...half.map(({ policy, key }): StoreCall => ({ method: "reset", policy, key, tokens: 0 })));
+    await trial.callAll(...half.map(({ policy, key }): SuiteCall => ({ method: "reset", policy, key, tokens: 0 })));
     await trial.callAll(...each("consume"));
   }
 }
@@ -129,7 +129,7 @@ export const keyCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed", { maxKeys: MAX_KEYS });
       const policy = trial.policy("p", { capacity: 10, refill: { tokens: 1, everyMs: 1_000 } });
-      const half = (name: string, tokens: number): StoreCall[] =>
+      const half = (name: string, tokens: number): SuiteCall[] =>
         Array.from({ length: MAX_KEYS / 2 }, (_, i) => ({ method: "consume", policy, key: `${name} ${i}`, tokens }));
       await trial.callAll(...half("busy", 5));
       await trial.callAll(...half("idle", 1));

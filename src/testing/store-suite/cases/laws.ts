@@ -6,7 +6,7 @@ import { assert, because } from "../../assert.js";
 import { callsOn } from "../bucket-calls.js";
 import { HOSTILE_LIMITS, LARGEST } from "../random.js";
 import type { StoreHooks } from "../setup.js";
-import type { StoreCall } from "../states.js";
+import type { SuiteCall } from "../states.js";
 import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
@@ -48,7 +48,7 @@ export const lawCases: readonly StoreCase[] = [
         const { remaining } = await trial.consume(policy, "caller", Math.ceil(limit.capacity / 2));
         const tooMuch = [remaining + 1, limit.capacity, limit.capacity + 1, LARGEST];
         for (const ms of [Math.floor(limit.refill.everyMs / limit.refill.tokens / 3), 0]) {
-          await trial.callAll(...tooMuch.map((tokens): StoreCall => ({ method: "consume", policy, key: "caller", tokens })));
+          await trial.callAll(...tooMuch.map((tokens): SuiteCall => ({ method: "consume", policy, key: "caller", tokens })));
           trial.move(ms);
         }
         await trial.consume(policy, "caller", leftOf(trial, policy));
@@ -97,7 +97,7 @@ export const lawCases: readonly StoreCase[] = [
       await trial.openStores("identical");
       const policy = trial.policy("p", { capacity: 4, refill: { tokens: 7, everyMs: 13 } });
       const burst = async (count: number): Promise<Decision[]> => (await trial.callAll(
-        ...Array.from({ length: 12 * count }, (_, i): StoreCall => ({
+        ...Array.from({ length: 12 * count }, (_, i): SuiteCall => ({
           method: "consume", policy, key: `caller ${Math.floor(i / count)}`, tokens: 1,
         })),
       )) as Decision[];
@@ -178,7 +178,7 @@ async function checkKeptUntil(trial: Trial, policy: Policy, fullMs: number, capa
 async function callOthers(trial: Trial, policy: Policy): Promise<void> {
   const turn = trial.now;
   await trial.callAll(
-    ...Array.from({ length: 30 }, (_, i): StoreCall => ({ method: "consume", policy, key: `other ${i} ${turn}`, tokens: 1 })),
+    ...Array.from({ length: 30 }, (_, i): SuiteCall => ({ method: "consume", policy, key: `other ${i} ${turn}`, tokens: 1 })),
   );
 }
 

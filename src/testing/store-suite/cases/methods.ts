@@ -2,7 +2,7 @@ import type { Policy } from "../../../core/policy.js";
 import type { Store } from "../../../port/store.js";
 import { callsOn } from "../bucket-calls.js";
 import { differentCosts, EDGES } from "../edges.js";
-import { callStore, type StoreCall } from "../states.js";
+import { callStore, type SuiteCall } from "../states.js";
 import { consumeCall } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
@@ -29,7 +29,7 @@ export const methodCases: readonly StoreCase[] = [
       // One method after another: each must clear the memory by itself.
       for (const [tested, amount] of knownChanges(trial)) {
         await Promise.all([0, 1, 2, 3].map(async (turn) => {
-          const call = (method: StoreCall["method"], tokens: number): Promise<unknown> => trial.callThrough(
+          const call = (method: SuiteCall["method"], tokens: number): Promise<unknown> => trial.callThrough(
             method === "consume" ? turn : turn >> 1, { method, policy, key: `${tested} ${amount} ${turn}`, tokens },
           );
           await call("consume", 5);
@@ -53,7 +53,7 @@ export const methodCases: readonly StoreCase[] = [
       const turns = await turnsOf(trial.store(0), { method: "consume", policy, key: "measured", tokens: 1 });
       const starts = knownChanges(trial).flatMap(([method, tokens]) => STARTS.map(([part, isFirst]) => {
         const key = `${method} ${tokens} ${part} ${isFirst}`;
-        const pair: StoreCall[] = [{ method: "consume", policy, key, tokens: 2 }, { method, policy, key, tokens }];
+        const pair: SuiteCall[] = [{ method: "consume", policy, key, tokens: 2 }, { method, policy, key, tokens }];
         return { key, pair: isFirst ? pair.reverse() : pair, after: Math.floor(part * turns) };
       }));
       const consumeAll = (cost: number): Promise<unknown> =>
@@ -63,7 +63,7 @@ export const methodCases: readonly StoreCase[] = [
       const half = Math.ceil(starts.length / 2);
       for (let i = 0; i < half; i++) {
         const two = starts.filter((_start, place) => place % half === i);
-        await Promise.all(two.map(({ pair, after }) => callDuring(trial, pair as [StoreCall, StoreCall], after)));
+        await Promise.all(two.map(({ pair, after }) => callDuring(trial, pair as [SuiteCall, SuiteCall], after)));
       }
       await consumeAll(1);
     },
@@ -111,7 +111,7 @@ export const methodCases: readonly StoreCase[] = [
 ];
 
 /** Makes the first call, and the second after some turns of the event loop. Checks both answers as concurrent calls. */
-async function callDuring(trial: Trial, [first, second]: readonly [StoreCall, StoreCall], turns: number): Promise<void> {
+async function callDuring(trial: Trial, [first, second]: readonly [SuiteCall, SuiteCall], turns: number): Promise<void> {
   const begun = Promise.resolve(callStore(trial.store(0), first));
   begun.catch(() => undefined); // reported below, not while the turns pass
   for (let i = 0; i < turns; i++) await nextTurn();
@@ -120,7 +120,7 @@ async function callDuring(trial: Trial, [first, second]: readonly [StoreCall, St
 }
 
 /** The turns of the event loop that a call takes. */
-async function turnsOf(store: Store, call: StoreCall): Promise<number> {
+async function turnsOf(store: Store, call: SuiteCall): Promise<number> {
   let answered = false;
   const done = Promise.resolve(callStore(store, call)).finally(() => (answered = true));
   done.catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { Costs } from "../../../core/limit.js";
 import type { Origin } from "../../../core/model.js";
 import type { Policy } from "../../../core/policy.js";
-import type { StoreCall } from "../states.js";
+import type { SuiteCall } from "../states.js";
 import type { StoreCase, Trial } from "../trial.js";
 import { dayQuota, heldLimit, moveBeforeMidnight, RENEWAL_MS } from "./dated/histories.js";
 
@@ -59,7 +59,7 @@ export const originCases: readonly StoreCase[] = [
  */
 async function changeLate(trial: Trial, policy: Policy, changes: Costs, ms: number): Promise<void> {
   const origins = originsOf(trial.now, ms, policy.limits.length);
-  const all = (method: StoreCall["method"], tokens: (place: number) => Costs, froms?: typeof origins): Promise<unknown> =>
+  const all = (method: SuiteCall["method"], tokens: (place: number) => Costs, froms?: typeof origins): Promise<unknown> =>
     trial.callAll(...origins.map((_, i) => ({ method, policy, key: `caller ${i}`, tokens: tokens(i), at: froms?.[i] })));
   await all("consume", (i) => 30 + i);
   trial.move(1);

@@ -4,7 +4,7 @@ import { whenDone } from "../../../../limits/in-flight.js";
 import { daily } from "../../../../limits/quota.js";
 import { randomBlock, randomChanges, randomCosts, randomMove } from "../../random.js";
 import type { StoreTrait } from "../../setup.js";
-import type { StoreCall } from "../../states.js";
+import type { SuiteCall } from "../../states.js";
 import { chargeAndCompare } from "../../together.js";
 import type { Trial } from "../../trial.js";
 
@@ -96,7 +96,7 @@ export async function playDated(trial: Trial, history: DatedHistory): Promise<vo
 
 function datedCall(
   { random, now }: Trial, policy: Policy, key: string, method: DatedMethod, instants: readonly number[],
-): StoreCall {
+): SuiteCall {
   if (method === "settle") {
     const at = random.pick(instants);
     const since = policy.limits.map(() => random.pick(instants) - random.between(0, 3));
@@ -123,7 +123,7 @@ export async function playChargesTogether(
       .map(({ key, policies }) => ({ policy: random.pick(policies), key, cost: 1 }));
     if (charges.length > 0 && trial.takesTogether(charges)) await chargeAndCompare(trial, charges);
     if (tick % 2 > 0 || !trial.has("peek")) continue;
-    await trial.callAll(...callers.map(({ key, policies }): StoreCall => ({
+    await trial.callAll(...callers.map(({ key, policies }): SuiteCall => ({
       method: "peek", policy: policies[0] as Policy, key, tokens: 1,
     })));
   }

@@ -1,5 +1,5 @@
 import { callsOn } from "../../bucket-calls.js";
-import type { StoreCall } from "../../states.js";
+import type { SuiteCall } from "../../states.js";
 import type { StoreCase, Trial } from "../../trial.js";
 import {
   DATE_STEP_MS, dayQuota, heldLimit, HOUR_IN_MS, moveBeforeMidnight, ONE_DAY_MS, RENEWAL_MS, STALE_MS,
@@ -41,8 +41,8 @@ export const settlementCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed");
       const policies = [trial.policy("p", fourAtOnce), trial.policy("q", { ...dayQuota, capacity: 4 })] as const;
-      const all = (method: StoreCall["method"], tokens: number, at?: number): Promise<unknown> =>
-        trial.callAll(...policies.map((policy): StoreCall => ({ method, policy, key: "caller", tokens, at })));
+      const all = (method: SuiteCall["method"], tokens: number, at?: number): Promise<unknown> =>
+        trial.callAll(...policies.map((policy): SuiteCall => ({ method, policy, key: "caller", tokens, at })));
       moveBeforeMidnight(trial, HOUR_IN_MS);
       const at = trial.now;
       await all("consume", 3);

@@ -1,7 +1,7 @@
 import type { Decision } from "../../../../core/decision.js";
 import { afterMs } from "../../../../limits/window.js";
 import { callsOn } from "../../bucket-calls.js";
-import type { StoreCall } from "../../states.js";
+import type { SuiteCall } from "../../states.js";
 import type { Trial } from "../../trial.js";
 
 export const WINDOW_MS = 18_000;
@@ -12,14 +12,14 @@ export const windowLimit = { name: "window", capacity: 10, returns: afterMs(WIND
 function twinsOf(trial: Trial, capacity: number) {
   const policy = trial.policy("twins", { ...windowLimit, capacity });
   const keys = Array.from({ length: capacity }, (_, i) => `twin ${i}`);
-  const callsOf = (one: Pick<StoreCall, "method" | "tokens" | "at">): StoreCall[] =>
+  const callsOf = (one: Pick<SuiteCall, "method" | "tokens" | "at">): SuiteCall[] =>
     keys.map((key) => ({ ...one, policy, key }));
-  const consume = (tokens: number): StoreCall[] => callsOf({ method: "consume", tokens });
+  const consume = (tokens: number): SuiteCall[] => callsOf({ method: "consume", tokens });
   return {
     take: (tokens = 1): Promise<unknown> => trial.callAll(...consume(tokens)),
     /** Takes one token, and is refused beside it: before or after. */
     takeBesideRefusal: (): Promise<unknown> => trial.callAll(...consume(1), ...consume(capacity + 1)),
-    adjust: (tokens: number, at?: StoreCall["at"]): Promise<unknown> =>
+    adjust: (tokens: number, at?: SuiteCall["at"]): Promise<unknown> =>
       trial.callAll(...callsOf({ method: "adjust", tokens, at })),
     left: async (): Promise<number> => ((await trial.callAll(...consume(0)))[0] as Decision).remaining,
     /** Asks for more than is left: each twin for another cost, so that the waits tell when each token comes back. */
