@@ -1,6 +1,6 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
-import type { Decision, Reading } from "../../core/decision.js";
+import type { Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
 import type { Store } from "../../port/store.js";
