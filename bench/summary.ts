@@ -38,6 +38,11 @@ const ROWS: readonly Row[] = [
     says: "A decision takes {Postgres, 1: time of a decision, beside a bare upsert} times as long as a bare upsert for one caller, {Postgres, 10: time of a decision, beside a bare upsert} for 10, {Postgres, 64: time of a decision, beside a bare upsert} for 64 and {Postgres, 256: time of a decision, beside a bare upsert} for 256.",
   },
   {
+    section: "window",
+    area: "[Sliding windows](#sliding-windows)",
+    says: "A window takes {a window in memory, times a rate} times as long as a rate in memory, and makes {decisions of a window over Redis, of those of a rate} of its decisions over Redis. Of 100 a minute it lets at most {most in any minute under a window of 100} through in any minute.",
+  },
+  {
     section: "lease",
     area: "[Leases](stores/lease.md)",
     says: `512 callers on 20 hot keys get {ioredis, 512 callers, 20 keys, leased: decisions/s} times the decisions of ${FLEXIBLE} on ioredis, and {node-redis, 512 callers, 20 keys, leased: decisions/s} times on node-redis.`,

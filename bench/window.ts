@@ -4,10 +4,12 @@
  *
  * It starts a server. `--quick` makes it short. It prints results and fails on none.
  */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Ratelimit } from "@upstash/ratelimit";
 import { Redis } from "ioredis";
-import { afterMs, createLimiter, MemoryStore, perMinute, type Decision } from "../dist/index.js";
-import { RedisStore } from "../dist/stores/redis/redis.js";
+import { afterMs, createLimiter, MemoryStore, perHour, perMinute, type Decision } from "../dist/index.js";
+import { RedisStore } from "../dist/redis.js";
 import { callersOf, fromStore, inRounds, printSamples, sample, type Side } from "./measure.js";
 import { median } from "./ratios.js";
 import { startRedis } from "./redis-server.js";
@@ -15,6 +17,8 @@ import { finish, goal, quick, rounded, show } from "./results.js";
 
 const RATE = "sluice, rate";
 const WINDOW = "sluice, window";
+const THREE = "sluice, three windows";
+const BESIDE = "sluice, a window beside a rate";
 const UPSTASH = "@upstash/ratelimit, sliding window";
 const LOG = "sorted set, log";
 
@@ -37,6 +41,7 @@ try {
   await server.stop();
 }
 inMemory();
+await inBytes();
 finish("window", ["@upstash/ratelimit", "ioredis"], { Redis: server.version });
 
 /**
@@ -99,6 +104,42 @@ async function speed(): Promise<void> {
   const perSecond = (name: string): number[] => (results.get(name) ?? []).map((each) => each.perSecond);
   const part = median(perSecond(WINDOW).map((each, i) => each / (perSecond(RATE)[i] as number)));
   goal("decisions of a window over Redis, of those of a rate", { median: part }, { atLeast: 0.4 });
+  await several(load);
+  await refused();
+}
+
+/** Policies of several limits. */
+async function several(load: Parameters<typeof sample>[1]): Promise<void> {
+  const rate = { name: "rate", capacity: PLENTY, refill: perMinute(PLENTY) };
+  const limits = { [THREE]: threeWindows(PLENTY, BUSY_MS), [BESIDE]: [rate, ...threeWindows(PLENTY, BUSY_MS).slice(0, 1)] };
+  const sides = Object.entries(limits).map(([name, list], i): Side => ({ name, ask: sluiceOver(`several-${i}`, { limits: list }), allows: (answer) => (answer as Decision).allowed }));
+  const alone = sidesOf(PLENTY, BUSY_MS, "several").filter(({ name }) => name === WINDOW);
+  const results = await inRounds("several limits in a policy", [...alone, ...sides], ROUNDS, (side) => sample(side, load));
+  printSamples(`Redis, several limits in a policy, 64 callers, ${KEYS.count} keys`, results, WINDOW);
+  for (const [name, text] of [[THREE, "three windows over Redis, times one"], [BESIDE, "a window beside a rate over Redis, times a window"]] as const) {
+    const times = (results.get(WINDOW) ?? []).map((each, i) => each.perSecond / (results.get(name)?.[i]?.perSecond ?? NaN));
+    goal(text, { median: median(times) }, { atMost: 3 });
+  }
+}
+
+/** Refusals of full records, each asked of the server. Usually a refused caller is answered from memory. */
+async function refused(): Promise<void> {
+  const keys = callersOf(200);
+  const limits = { [RATE]: { capacity: 18, refill: perHour(18) }, [WINDOW]: { capacity: 18, returns: afterMs(3_600_000) } };
+  const sides = Object.entries(limits).map(([name, limit], i): Side => ({ name, ask: sluiceOver(`refused-${i}`, limit), allows: (answer) => (answer as Decision).allowed }));
+  for (const side of sides) {
+    for (let take = 0; take < 18; take++) await Promise.all(Array.from({ length: keys.count }, (_, i) => side.ask(keys.key(i))));
+  }
+  const load = { callers: 64, calls: CALLS, keys, expected: false, serverCpu: server.cpu };
+  const results = await inRounds("refusals", sides, ROUNDS, (side) => sample(side, load));
+  printSamples(`Redis, 64 callers, ${keys.count} keys, all refused, without a deny cache`, results, RATE);
+  const part = (results.get(RATE) ?? []).map((each, i) => (results.get(WINDOW)?.[i]?.perSecond ?? NaN) / each.perSecond);
+  goal("refusals of a window over Redis without a deny cache, of those of a rate", { median: median(part) }, { atLeast: 0.4 });
+}
+
+/** Three windows of other lengths. */
+function threeWindows(capacity: number, ms: number): readonly object[] {
+  return [1, 2, 4].map((times) => ({ name: `w${times}`, capacity: capacity * times, returns: afterMs(ms * times) }));
 }
 
 /** Bytes of a caller that took 100 tokens in a minute. */
@@ -160,23 +201,72 @@ function instants(start: number): readonly number[] {
 /** Processor time of a decision in memory, in nanoseconds, of keys that each have 18 amounts. */
 function inMemory(): void {
   const calls = quick ? 100_000 : 300_000;
-  const keys = Array.from({ length: 1_000 }, (_, i) => `user:${i}`);
-  const timed = (limit: object): number => {
+  const timed = (limit: object, count = 1_000): number => {
+    const keys = Array.from({ length: count }, (_, i) => `user:${i}`);
     let clock = 1_790_000_000_000;
-    const limiter = createLimiter({ policy: { name: "api", capacity: 100, ...limit } as never, store: new MemoryStore({ clock: () => clock }) });
+    const limiter = createLimiter({ policy: { name: "api", ...limit } as never, store: new MemoryStore({ clock: () => clock }) });
     let began = process.cpuUsage().user;
     for (let i = 0; i < 2 * calls; i++) {
       if (i === calls) began = process.cpuUsage().user;
-      clock += 0.64;
-      limiter.consume(keys[i % keys.length] as string);
+      clock += 640 / count;
+      limiter.consume(keys[i % count] as string);
     }
     return ((process.cpuUsage().user - began) * 1_000) / calls;
   };
-  const rounds = Array.from({ length: quick ? 5 : 11 }, () => [timed({ refill: perMinute(100) }), timed({ returns: afterMs(MINUTE) })] as const);
-  const ratio = median(rounds.map(([rate, window]) => window / rate));
-  show("In memory, 1,000 keys in turn, 94 calls in a minute each", {
-    [RATE]: { "ns a decision": rounded(median(rounds.map(([rate]) => rate))) },
-    [WINDOW]: { "ns a decision": rounded(median(rounds.map(([, window]) => window))), "of a rate": rounded(ratio) },
+  const [rate, window] = [{ capacity: 100, refill: perMinute(100) }, { capacity: 100, returns: afterMs(MINUTE) }];
+  const sides: Record<string, () => number> = {
+    [RATE]: () => timed(rate),
+    [WINDOW]: () => timed(window),
+    [THREE]: () => timed({ limits: threeWindows(100, MINUTE) }),
+    [`${RATE}, one key`]: () => timed(rate, 1),
+    [`${WINDOW}, one key`]: () => timed(window, 1),
+  };
+  const rounds = Array.from({ length: quick ? 5 : 11 }, () => Object.fromEntries(Object.entries(sides).map(([name, run]) => [name, run()])));
+  const times = (name: string, other: string): number => median(rounds.map((round) => (round[name] as number) / (round[other] as number)));
+  show("In memory, 94 calls in a minute for each key, 1,000 keys in turn or one", Object.fromEntries(
+    Object.keys(sides).map((name) => [name, { "ns a decision": rounded(median(rounds.map((round) => round[name] as number))) }]),
+  ));
+  goal("a window in memory, times a rate", { median: times(WINDOW, RATE) }, { atMost: 2.5 });
+  goal("a window in memory with one key alone, times a rate", { median: times(`${WINDOW}, one key`, `${RATE}, one key`) }, { atMost: 2.5 });
+  goal("three windows in memory, times one", { median: times(THREE, WINDOW) }, { atMost: 3 });
+}
+
+/** Bytes a key in memory, of keys that each took once, and of keys that took 36 times in a minute. */
+async function inBytes(): Promise<void> {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const held = async (): Promise<number> => {
+    // Arrays of the store before are freed after a collection, in a later turn.
+    for (let i = 0; i < 4; i++) {
+      collect();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const count = quick ? 20_000 : 100_000;
+  const bytesOf = async (limit: object, takes: number): Promise<number> => {
+    let clock = 1_790_000_000_000;
+    const before = await held();
+    const store = new MemoryStore({ clock: () => clock, maxKeys: 2 * count });
+    const limiter = createLimiter({ policy: { name: "api", capacity: 100, ...limit } as never, store });
+    for (let take = 0; take < takes; take++) {
+      for (let key = 0; key < count; key++) limiter.consume(`user:${key}`);
+      clock += (MINUTE - 1) / takes;
+    }
+    const bytes = ((await held()) - before) / count;
+    limiter.peek("user:0"); // the store lives until here
+    return bytes;
+  };
+  await bytesOf({ returns: afterMs(MINUTE) }, 1); // what the code itself holds
+  const rate = await bytesOf({ refill: perMinute(100) }, 1);
+  const one = await bytesOf({ returns: afterMs(MINUTE) }, 1);
+  const full = await bytesOf({ returns: afterMs(MINUTE) }, 36);
+  show(`In memory, bytes a key of ${count}`, {
+    [RATE]: { "bytes a key": rounded(rate) },
+    [`${WINDOW}, one call`]: { "bytes a key": rounded(one) },
+    [`${WINDOW}, 36 calls`]: { "bytes a key": rounded(full) },
   });
-  goal("a window in memory, times a rate", { median: ratio }, { atMost: 2.5 });
+  goal("bytes a key of a window with one call", { median: one }, { atMost: 150 });
+  goal("bytes a key of a window with 36 calls", { median: full }, { atMost: 450 });
 }
