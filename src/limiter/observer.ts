@@ -47,7 +47,7 @@ export interface StoreEvent {
  */
 export interface SettlementEvent {
   readonly type: "settlement";
-  /** The policy's name. */
+  /** The name of the policy that was charged. */
   readonly policy: string;
   /** For each limit by its name, the tokens that it was to take, or below 0 to give back. */
   readonly changes: Readonly<Record<string, number>>;
@@ -68,9 +68,13 @@ export interface Observer extends StoreObserver {
   listens(): boolean;
   /** Reports a decision of `limiter` on `key`. `durationMs` is set over an asynchronous store. Must not throw. */
   decided(limiter: Pick<PlainLimiter, "policy" | "store">, decision: Decision, key: Key, durationMs?: number): void;
-  /** Reports a settlement of `limiter` on `key` that failed with `error`. Must not throw. */
+  /**
+   * Reports a settlement of `limiter` on `key` that failed with `error`. `policy` is the name of the one that was charged.
+   * Must not throw.
+   */
   settlementFailed?(
-    limiter: Pick<PlainLimiter, "policy" | "store">, changes: SettlementEvent["changes"], error: unknown, key: Key,
+    limiter: Pick<PlainLimiter, "policy" | "store">, policy: string, changes: SettlementEvent["changes"], error: unknown,
+    key: Key,
   ): void;
 }
 
@@ -102,8 +106,8 @@ export function createObserver(listener?: (event: LimiterEvent, key: Key | null)
       const event = { type: "decision", policy, outcome, reason, degraded, cost, remaining, capacity, limiter } as const;
       emit(durationMs === undefined ? event : { ...event, durationMs }, shownKey(key) as Key | null);
     },
-    settlementFailed(limiter, changes, error, key) {
-      emit({ type: "settlement", policy: limiter.policy.name, changes, error, limiter }, shownKey(key) as Key | null);
+    settlementFailed(limiter, policy, changes, error, key) {
+      emit({ type: "settlement", policy, changes, error, limiter }, shownKey(key) as Key | null);
     },
     storeChanged(store, state, error) {
       if (!listens("store")) return false;

@@ -8,6 +8,7 @@ import { StoreError } from "sluice/redis";
 import { rateLimit, reportCost } from "sluice/web";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { settleLater } from "../../src/limits/settlements.js";
+import { until } from "../helpers/soon.js";
 import { LaterStore } from "../helpers/stores.js";
 import { outage } from "../helpers/unsteady-store.js";
 import { hearWarnings } from "../helpers/warned.js";
@@ -82,6 +83,17 @@ describe("a settlement that fails is told", () => {
     const decision = await limiter.consume(KEY, { cost: { tokens: 4_000, more: 3 }, policy: large });
     await expect(limiter.settle(KEY, decision, { cost: { tokens: 4_000, more: 9 } })).rejects.toBe(outage);
     expect(heard).toMatchObject([[{ changes: { tokens: 0, more: 6, parallel: -1 } }, KEY]]);
+  });
+
+  test("L6 · under the name of the policy that was charged: a tier's, or one of each request", async () => {
+    hearWarnings();
+    const { store, observe, limiter, heard } = failing(budget, outage, { breaker: false });
+    const pro = definePolicy({ name: "pro", capacity: 10_000, refill: perHour(1) });
+    await limiter.refund(KEY, await limiter.consume(KEY, { cost: 800, policy: pro })).catch(() => undefined);
+    const limited = rateLimit({ policy: () => pro, store, key: () => KEY, cost: 800, actualCost: () => 100, observe });
+    await (await limited(() => new Response("hello"))(new Request("http://localhost/"))).text();
+    await until(() => heard.length === 2);
+    expect(heard).toMatchObject([[{ policy: "pro", changes: { pro: -800 } }, KEY], [{ policy: "pro", changes: { pro: -700 } }, KEY]]);
   });
 
   test("L6 · by an error of one record or of a call that is too old, which is no failure of the store", async () => {

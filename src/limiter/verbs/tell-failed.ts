@@ -11,7 +11,7 @@ export function tellFailed(
   observer: Observer | null, limiter: GateLimiter, { policy, key, changes }: FailedSettlement, error: unknown,
 ): void {
   const byName = Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(changes, i)]));
-  observer?.settlementFailed?.(limiter, byName, error, key);
+  observer?.settlementFailed?.(limiter, policy.name, byName, error, key);
   const texts = Object.entries(byName)
     .filter(([, change]) => change !== 0)
     .map(([name, change]) => `${change < 0 ? "give back" : "take"} ${Math.abs(change)} of "${name}"`);
