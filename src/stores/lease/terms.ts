@@ -1,4 +1,4 @@
-import { lostTimeOf, readClock, type Clock } from "../../core/clock.js";
+import { lostTimeOf, readClock, sharedClock, type Clock } from "../../core/clock.js";
 import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 
@@ -20,9 +20,9 @@ export interface LeaseInstant {
 
 /** Returns a function that reads both clocks, and counts what the first one lost while the machine was suspended. */
 export function readBoth(clock: Clock, wallClock?: Clock): () => LeaseInstant {
+  const wallNow = sharedClock(wallClock ?? (typeof clock === "object" ? clock : Date.now)) as () => number;
   // With a wall clock that was passed apart, nothing counts as lost.
-  const lost = lostTimeOf(wallClock ?? clock);
-  const wallNow = wallClock ?? (typeof clock === "object" ? () => clock.wallNow() : Date.now);
+  const lost = lostTimeOf(wallClock === undefined || wallClock === clock ? clock : wallNow);
   return () => {
     const [steady, wall] = [readClock(clock), readClock(wallNow)];
     lost.look(steady, wall);
