@@ -1,4 +1,4 @@
-import { expected } from "../core/check.js";
+import { expected, hasOwn } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 
 /** A member of a combination, which may be a combination itself. */
@@ -25,7 +25,7 @@ export function checkNumbers(
   const policies = tokens.map((): Policy | null => null);
   charged.forEach((each, i) => {
     if (each === null) return;
-    if ("own" in each) each.parts.forEach((part, k) => (policies[part] = each.own[k]?.policy ?? null));
+    if (hasOwn(each, "own")) each.parts.forEach((part, k) => (policies[part] = each.own[k]?.policy ?? null));
     else policies[i] = each.policy;
   });
   policies.forEach((policy, i) => {

@@ -1,4 +1,4 @@
-import { expected, memberOf } from "../core/check.js";
+import { expected, hasOwn, memberOf } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import { exceptInFlight } from "../core/cost.js";
 import { costAt, greatestCommonDivisor, sameCosts } from "../core/limit.js";
@@ -58,7 +58,7 @@ function numbersOf(parts: readonly DatedPart[], now: number): readonly number[] 
       const { kind, fullMs, renews, returns } = limit;
       if (renews !== undefined) return [kind.backTo(part.from) ?? 0, fullMs, ...datesNear(limit, now)];
       if (returns === undefined) return rateNumbers(part, i);
-      if ("afterMs" in returns) return windowNumbers(kind.backTo(part.from), fullMs);
+      if (hasOwn(returns, "afterMs")) return windowNumbers(kind.backTo(part.from), fullMs);
       const { from, to, moved = 0 } = part;
       const { staleAfterMs } = returns;
       const date = to === undefined ? 0 : kind.dateOf(to);
@@ -105,7 +105,7 @@ function checkStoreKinds(given: object, { name, limits }: Policy, own: Policy): 
   const store = given as { readonly kinds?: readonly string[]; readonly clock?: { readonly name?: string } };
   let held: Returns | undefined;
   for (const { name: limit, renews, returns } of limits) {
-    if (returns !== undefined && "staleAfterMs" in returns) {
+    if (returns !== undefined && hasOwn(returns, "staleAfterMs")) {
       held ??= returns;
       checkSameTimes(name, held, returns);
     } else if (returns !== undefined) checkSameLength(own, `${name} ${limit}`, returns.afterMs);

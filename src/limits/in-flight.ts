@@ -1,4 +1,4 @@
-import { checkOptions, expected, positiveInteger } from "../core/check.js";
+import { checkOptions, expected, hasOwn, positiveInteger } from "../core/check.js";
 import { takenAt } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Dating, InFlightTimes, Returns } from "../core/model.js";
@@ -90,6 +90,6 @@ export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): D
 /** Returns a copy of a policy, such as one from JSON, with the arithmetic that its limits in flight had. */
 export function withReturns(policy: Policy): Policy {
   const limits = policy.limits.map((limit) =>
-    limit.returns !== undefined && "staleAfterMs" in limit.returns ? { ...limit, returns: whenDone(limit.returns) } : limit);
+    limit.returns !== undefined && hasOwn(limit.returns, "staleAfterMs") ? { ...limit, returns: whenDone(limit.returns) } : limit);
   return { ...policy, limits } as unknown as Policy;
 }

@@ -1,4 +1,4 @@
-import { expected, positiveInteger } from "../core/check.js";
+import { expected, hasOwn, positiveInteger } from "../core/check.js";
 import { takenAt } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Kind, ReturnsAfter } from "../core/model.js";
@@ -53,6 +53,6 @@ export function afterMs(ms: number | Pick<ReturnsAfter, "afterMs">): ReturnsAfte
 /** Returns a copy of a policy, such as one from JSON, with the arithmetic that its windows had. */
 export function withWindows(policy: Policy): Policy {
   const limits = policy.limits.map((limit) =>
-    limit.returns !== undefined && "afterMs" in limit.returns ? { ...limit, returns: afterMs(limit.returns) } : limit);
+    limit.returns !== undefined && hasOwn(limit.returns, "afterMs") ? { ...limit, returns: afterMs(limit.returns) } : limit);
   return { ...policy, limits } as unknown as Policy;
 }

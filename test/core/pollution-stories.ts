@@ -12,7 +12,7 @@ type AnyLimiter = Record<"consume" | "peek" | "settle" | "refund" | "debit" | "c
 
 /** What each story told, or the error with which it ended. */
 export async function stories(): Promise<Told> {
-  const [{ combine, createLimiter, createObserver, createWaiter, definePolicy, run, TokenBucket, unlimited, MemoryStore, ...main }, { rateLimit }, { createFetch }, store] = await Promise.all([import("sluice"), import("sluice/web"), import("sluice/client"), import("sluice/store")]);
+  const [{ combine, createLimiter, createObserver, createWaiter, definePolicy, run, TokenBucket, unlimited, MemoryStore, ...main }, { rateLimit }, { createFetch }, store, redis] = await Promise.all([import("sluice"), import("sluice/web"), import("sluice/client"), import("sluice/store"), import("sluice/redis")]);
   let now = START;
   const clock = (): number => now;
   const told: Told = {};
@@ -32,8 +32,10 @@ export async function stories(): Promise<Told> {
     rate: { name: "rate", capacity: 5, refill: main.perSecond(1) },
     quota: { name: "quota", capacity: 5, renews: main.daily({ timeZone: "Europe/Berlin" }) },
     flight: { name: "flight", capacity: 3, returns: whenDone },
+    window: { name: "window", capacity: 5, returns: main.afterMs(2_000) },
     rates: { name: "rates", limits: [{ name: "a", capacity: 5, refill: main.perSecond(1), unit: "tokens" }, { name: "b", capacity: 9, refill: main.perMinute(9), cost: 2 }] },
     many: { name: "many", limits: [{ name: "a", capacity: 5, refill: main.perSecond(1) }, { name: "b", capacity: 9, renews: main.monthly(), cost: 2 }, { name: "c", capacity: 4, returns: whenDone }] },
+    held: { name: "held", limits: [{ name: "a", capacity: 5, refill: main.perSecond(1) }, { name: "b", capacity: 9, returns: main.afterMs(2_000) }, { name: "c", capacity: 4, returns: whenDone }] },
   };
   const rate = policies["rate"] as PolicyOptions;
 
@@ -44,6 +46,7 @@ export async function stories(): Promise<Told> {
       const limiter = made(policy);
       const first = limiter.consume("ann");
       const steps = [first, limiter.consume("ann", { cost: amount(2) }), limiter.settle("ann", first, { cost: amount(0) }), limiter.peek("ann"), limiter.refund("ann", limiter.consume("ann"))];
+      steps.push(limiter.settle("ann", limiter.consume("ann"), { cost: amount(3) }));
       if (name !== "flight") steps.push(limiter.debit("ann", { cost: amount(3) }), limiter.credit("ann", { cost: amount(1) }), limiter.peek("ann"));
       steps.push(limiter.block("ann", 1_000), limiter.consume("ann"), limiter.block("ann", 0), limiter.consume("ann"), limiter.reset("ann"), limiter.peek("ann"));
       now += 1_500;
@@ -143,6 +146,26 @@ export async function stories(): Promise<Told> {
       steps.push((decision as { remaining: number }).remaining, await limiter.refund("ann", decision), await limiter.block("ann", 600_000), ((await limiter.consume("ann")) as { blocked?: true }).blocked);
     }
     return steps;
+  });
+  await tell("Redis, and an outage of it", async () => {
+    const sent: unknown[] = [];
+    const steps: unknown[] = [];
+    for (const name of ["rate", "rates", "flight", "window", "held"]) {
+      // Each answer is none, so each call is an outage. A client is known by members that it inherits, and this one has none.
+      const own = new redis.RedisStore(Object.assign(Object.create(null) as object, { evalsha: async (_: string, ...rest: unknown[]) => (sent.push(rest), null), eval: async () => null }), { breaker: false });
+      const limiter = made(policies[name] as PolicyOptions, { store: own as never });
+      const failing = (call: () => unknown): Promise<void> => Promise.resolve().then(call).then(undefined, (error: unknown) => void steps.push(String(error)));
+      const policy = (limiter as unknown as { policy: Policy }).policy;
+      const changes = policy.limits.length > 1 ? policy.limits.map(() => 2) : 2;
+      const decision = (await limiter.consume("ann")) as Decision;
+      const settled = await limiter.settle("ann", decision, policy.limits.length > 1 ? { a: 3 } : 3);
+      for (const { allowed, reason, degraded, cost, capacity, remaining } of [decision, (await limiter.consume("ann")) as Decision]) steps.push(allowed, reason, degraded, cost, capacity, remaining, settled);
+      await failing(() => own.consumeTogether([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 1 }]));
+      await failing(() => own.adjust(policy, "ann", changes as Costs, { at: START, heldAt: START, since: START }));
+      await failing(() => own.renew(policy, "ann", 1, { from: START, to: START + 5_000 } as never));
+      if (name !== "flight") await failing(() => limiter.debit("ann", policy.limits.length > 1 ? { a: 3 } : 3));
+    }
+    return [steps, sent];
   });
   await tell("the client", async () => {
     const sent: unknown[] = [];

@@ -46,7 +46,7 @@ export class ScriptCalls {
   send(requests: readonly BatchedRequest[], run?: RunScript, way?: NodeWay): ReturnType<SendRequests> {
     const now = this.#now();
     const [first] = requests as readonly [BatchedRequest];
-    const isLone = run === undefined && requests.length === 1 && !first.wasLone && now === "";
+    const isLone = run === undefined && requests.length === 1 && !Object.hasOwn(first, "wasLone") && now === "";
     const call = isLone ? this.#lone.write(first, way) : null;
     if (call === null) return this.#sendTogether(requests, now, run ?? this.#run);
     const start = this.#denials.startCall();

@@ -6,7 +6,7 @@ import { storeChecks } from "#diagnostics";
 import { readClock, sharedClock, type Clock } from "../../core/clock.js";
 import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
-import { ownMembers, wholeNumber } from "../../core/check.js";
+import { hasOwn, ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Move, Origin } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
@@ -184,7 +184,7 @@ export class RedisStore implements AsyncStore {
     for (;;) {
       const known = this.#denials.answer(policy, key, tokens);
       if (known === null) break;
-      if ("allowed" in known) return known;
+      if (hasOwn(known, "allowed")) return known;
       await known;
     }
     const asked = this.#ask<Decision>("c", [part]);
@@ -197,7 +197,7 @@ export class RedisStore implements AsyncStore {
     if (charges.length === 0) return [];
     const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
     const answer = await this.#ask<Decision | readonly Decision[]>("c", parts);
-    return "allowed" in answer ? [answer] : answer;
+    return hasOwn(answer, "allowed") ? [answer] : answer;
   }
 
   // The remembered refusal is dropped twice: a call may be refused and remembered before the server makes the change.
