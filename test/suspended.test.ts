@@ -117,9 +117,14 @@ describe("a dry lease", () => {
 });
 
 describe("a waiter", () => {
-  const stores = [["that answers at once", () => new MemoryStore()], ["that answers later", () => new UnsteadyStore(() => Date.now())]] as const;
+  const told = new ManualClock(1e9);
+  const stores = [
+    ["that answers at once", () => new MemoryStore(), suspend],
+    ["that answers later", () => new UnsteadyStore(() => Date.now()), suspend],
+    ["of two told clocks", () => new MemoryStore({ clock: told }), (ms: number) => told.suspend(ms)],
+  ] as const;
 
-  test.each(stores)("L6 · over a store %s: who waits is served within a second, and who joins is not refused", async (_, open) => {
+  test.each(stores)("L6 · over a store %s: who waits is served within a second, and who joins is not refused", async (_, open, away) => {
     const limiter = createLimiter<MemoryStore | UnsteadyStore>({ policy, store: open() });
     const waiter = createWaiter(limiter, { maxWaitMs: 5 * MINUTE });
     await waiter.consume("ann", 2);
@@ -127,7 +132,7 @@ describe("a waiter", () => {
     await pass(100);
     expect(await waiter.consume("ann", { maxWaitMs: 1_000 })).toMatchObject({ allowed: false });
 
-    suspend(10 * MINUTE);
+    away(10 * MINUTE);
     const joining = waiter.consume("ann", { maxWaitMs: 1_000 });
     await pass(1_000);
     expect([(await waiting).allowed, (await joining).allowed, waiter.waiting]).toEqual([true, true, 0]);

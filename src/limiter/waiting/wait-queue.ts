@@ -1,4 +1,4 @@
-import { lostTimeOf, monotonicClock } from "../../core/clock.js";
+import { lostTimeOf, monotonicClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId } from "../../core/policy.js";
 import type { Charges } from "../charge.js";
@@ -45,9 +45,10 @@ export class WaitQueue {
   #round: Round | null = null;
   #sleepsUntil = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #lost = lostTimeOf(monotonicClock);
-  /** What the clock had lost when the store was asked last. */
-  #lostMs = this.#lost.lostMs;
+  /** Those of the process and of the stores. */
+  readonly #clocks: readonly Clock[];
+  /** What the clocks had lost when the store was asked last. */
+  #lostMs: number;
 
   /** `charges` are those of any caller. `onEnd` is called once, when no caller and no call is left. */
   constructor(setup: QueueSetup, polls: Polls, charges: Charges, onEnd: () => void) {
@@ -59,6 +60,9 @@ export class WaitQueue {
     this.#unsubscribe = buckets.map(({ limiter, policy, encoded }) => {
       return onReturned(limiter.store, bucketId(policy, encoded), this.#look);
     });
+    const clocks = charges.flatMap((charge) => charge?.limiter.store.clock ?? []);
+    this.#clocks = [monotonicClock, ...clocks.filter((clock) => clock !== "server")];
+    this.#lostMs = this.#lostNow();
   }
 
   /** The number of callers, including those with a call under way. */
@@ -69,9 +73,8 @@ export class WaitQueue {
   /** Adds a caller. Refuses it at once when its tokens will come too late. */
   join(caller: QueuedCaller): void {
     const now = monotonicClock();
-    this.#lost.look(now);
     // After a suspension the store is asked before a caller is refused.
-    const isOld = this.#lost.lostMs > this.#lostMs;
+    const isOld = this.#lostNow() > this.#lostMs;
     if (isOld) this.#line.isNews = true;
     const mustWake = this.#line.join(caller, now);
     if (isOld) this.#look();
@@ -82,6 +85,10 @@ export class WaitQueue {
   leave(callers: ReadonlySet<QueuedCaller>, reason: unknown): void {
     for (const caller of this.#line.remove(callers)) caller.reject(reason);
     this.#goOn();
+  }
+
+  #lostNow(): number {
+    return this.#clocks.reduce((sum, clock) => sum + lostTimeOf(clock).lostMs, 0);
   }
 
   /** Begins a round if tokens should be there. Otherwise sleeps until then. During a round does nothing. */
@@ -107,7 +114,7 @@ export class WaitQueue {
   #send(round: Round): void {
     const now = monotonicClock();
     const callers = this.#line.ready(now);
-    this.#lostMs = this.#lost.lostMs;
+    this.#lostMs = this.#lostNow();
     // One more, so that the round does not end before all answers of a synchronous store are handed out.
     Object.assign(round, { sentAt: now, open: callers.length + 1, isNews: false });
     for (const answer of callers.map((caller, place) => this.#ask(round, caller, place))) answer();
