@@ -69,8 +69,8 @@ export interface Observer extends StoreObserver {
   /** Reports a decision of `limiter` on `key`. `durationMs` is set over an asynchronous store. Must not throw. */
   decided(limiter: Pick<PlainLimiter, "policy" | "store">, decision: Decision, key: Key, durationMs?: number): void;
   /**
-   * Reports a settlement of `limiter` on `key` that failed with `error`. `policy` is the name of the one that was charged.
-   * Must not throw.
+   * Reports a settlement of `limiter` on `key` that failed with `error`. `policy` is the name of the one that was
+   * charged. Must not throw.
    */
   settlementFailed?(
     limiter: Pick<PlainLimiter, "policy" | "store">, policy: string, changes: SettlementEvent["changes"], error: unknown,

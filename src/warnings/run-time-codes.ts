@@ -68,11 +68,14 @@ export const RUN_TIME_CODES = [
    * A caller has fewer tokens than it should, or more.
    *
    * **When:** the store failed while a decision was settled or refunded, or it got the call more than a minute late.
-   * The message has the tokens and the error. The settlement may have been made all the same, so the limiter does not
-   * make it again. It also comes from a gate and from `run`, where no code of yours sees the failure.
+   * The message has the tokens and the error. After any error but `ERR_STORE_OPEN` the settlement may have been made
+   * all the same, so the limiter does not make it again. It also comes from a gate and from `run`, where no code of
+   * yours sees the failure.
    *
-   * **What to do:** repair what the error names. Look at the caller with `peek`, and give back with `credit` what is
-   * missing. To be told of each such settlement with its key, pass an [observer](metrics.md#events).
+   * **What to do:** repair what the error names. After `ERR_STORE_OPEN` settle again. Otherwise look at the caller with
+   * `peek`. Give back with `credit` what is missing, or take with `debit` what the settlement was to take. Tokens in
+   * flight come back by themselves. To be told of each such settlement with its key, pass an
+   * [observer](metrics.md#events).
    */
   "SLUICE_SETTLEMENT_FAILED",
   /**

@@ -69,11 +69,32 @@ describe("a settlement that fails is told", () => {
     for (let i = 0; i < 2; i++) await settle(world);
     const event = { type: "settlement", policy: "budget", changes: { budget: change }, error: outage, limiter: world.limiter };
     expect(world.heard).toStrictEqual([[event, KEY], [event, KEY]]);
-    const done = change < 0 ? `give back ${-change}` : `take ${change}`;
+    const [done, cure] = change < 0 ? [`give back ${-change}`, "Give back what is missing with `credit`"] : [`take ${change}`, "Take what is missing with `debit`"];
     expect(warnings).toEqual([
       `SLUICE_SETTLEMENT_FAILED: Expected a settlement of policy "budget" to ${done} of "budget", got an error: connection lost. It may not have been ` +
-      "made, and is not made again. Give back what is missing with `credit`, and pass `observe` to be told of each.",
+      `made, and is not made again. ${cure}. Pass \`observe\` to be told of each.`,
     ]);
+  });
+
+  test.each<[string, number | object, cures: string]>([
+    ["tokens and in flight", { tokens: 100 }, "It may not have been made, and is not made again. Give back what is missing with `credit`. Tokens in flight come back by themselves. "],
+    ["more tokens, and in flight", { tokens: 900 }, "It may not have been made, and is not made again. Take what is missing with `debit`. Tokens in flight come back by themselves. "],
+    ["in flight alone", { tokens: 800 }, "It may not have been made, and is not made again. Tokens in flight come back by themselves. "],
+  ])("L6 · the warning says what to do: %s", async (_, actual, cures) => {
+    const warnings = hearWarnings();
+    const { limiter } = failing(chat, outage);
+    await limiter.settle(KEY, await limiter.consume(KEY, { cost: { tokens: 800 } }), actual as { tokens: number }).catch(() => undefined);
+    expect(warnings).toEqual([expect.stringContaining(`connection lost. ${cures}Pass \`observe\``)]);
+  });
+
+  test("L6 · the warning says that a settlement which an open circuit stopped can be made again", async () => {
+    const world = failing(budget, outage, { breaker: { failures: 1 } });
+    const [first, second] = [await world.limiter.consume(KEY), await world.limiter.consume(KEY)];
+    hearWarnings();
+    await world.limiter.refund(KEY, first).catch(() => undefined);
+    const warnings = hearWarnings();
+    await expect(world.limiter.refund(KEY, second)).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
+    expect(warnings).toEqual([expect.stringMatching(/\. It was not made, so you can settle again\. Pass `observe` to be told of each\.$/)]);
   });
 
   test("L6 · each limit by its name, and under the policy that was charged", async () => {

@@ -12,14 +12,21 @@ export function tellFailed(
 ): void {
   const byName = Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(changes, i)]));
   observer?.settlementFailed?.(limiter, policy.name, byName, error, key);
-  const texts = Object.entries(byName)
-    .filter(([, change]) => change !== 0)
-    .map(([name, change]) => `${change < 0 ? "give back" : "take"} ${Math.abs(change)} of "${name}"`);
+  const changed = policy.limits
+    .map(({ name, kind }, i) => ({ name, change: costAt(changes, i), isInFlight: kind.isInFlight }))
+    .filter(({ change }) => change !== 0);
+  const texts = changed.map(({ name, change }) => `${change < 0 ? "give back" : "take"} ${Math.abs(change)} of "${name}"`);
+  const cures = changed.map(({ change, isInFlight }) =>
+    isInFlight
+      ? "Tokens in flight come back by themselves. "
+      : change < 0 ? "Give back what is missing with `credit`. " : "Take what is missing with `debit`. ");
+  const cure = (Object(error) as { readonly code?: unknown }).code === "ERR_STORE_OPEN"
+    ? "It was not made, so you can settle again. "
+    : `It may not have been made, and is not made again. ${[...new Set(cures)].join("")}`;
   warnOnce(
     "SLUICE_SETTLEMENT_FAILED",
-    `Expected a settlement of policy "${policy.name}" to ${texts.join(" and ")}, got an error: ` +
-      `${lineOf(error)}. It may not have been made, and is not made again. Give back what is missing with \`credit\`, and ` +
-      "pass `observe` to be told of each.",
+    `Expected a settlement of policy "${policy.name}" to ${texts.join(" and ")}, got an error: ${lineOf(error)}. ${cure}` +
+      "Pass `observe` to be told of each.",
   );
 }
 

@@ -17,8 +17,8 @@ export type StoreErrorCode =
  * - `"ERR_STORE_CLOCK"`: the clocks of this process and of the server differ by more than a period of a quota. `consume`
  *   rejects, and nothing was taken. Set the clocks.
  * - `"ERR_STORE_TOO_LATE"`: the server got a settlement, debit or credit more than a minute after it was sent, by its
- *   clock. It changed nothing then, and may have been made before. Look with `peek`, and give back with `credit` what is
- *   missing.
+ *   clock. It changed nothing then, and may have been made before. Look with `peek`. Give back with `credit` what is
+ *   missing, or take it with `debit`.
  * - `"ERR_STORE_QUEUED"`: other code has begun a transaction on the client's connection, so the server makes the call
  *   later, if ever. Give the store a client of its own, such as `client.duplicate()`.
  * - `"ERR_STORE_REPLY"`: the server's reply has the wrong form, or contradicts the arithmetic. Look for another version of
