@@ -93,7 +93,7 @@ class StoreGuard implements Guard {
       call,
       inBackground,
       decideWithout,
-      granted: (...grant) => fallback.granted(...grant),
+      granted: (policy, key, costs, decision) => fallback.granted(policy, key, costs, decision),
       localChargeOf: (decision) => fallback.chargeOf(decision),
       learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
       now: () => serverClock.now(),

@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { combine, createLimiter, createObserver, definePolicy, MemoryStore, perHour, perSecond, whenDone, type Clock, type Costs, type Decision, type Policy } from "sluice";
-import { guard } from "sluice/store";
+import { leased } from "sluice/lease";
+import { guard, type AsyncStore } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
 import { Fallback } from "../../src/guard/fallback.js";
@@ -15,11 +16,11 @@ const PAGE = readFileSync(new URL("../../docs/guides/outages.md", import.meta.ur
 const BREAKER_OFF = { breaker: false } as const;
 
 /** A process with a store that a test switches off and on. `inner` is what several processes share. */
-function open(clock = new ManualClock(1_000), inner?: MemoryStore) {
+function open(clock = new ManualClock(1_000), inner?: MemoryStore, wrap = (store: AsyncStore): AsyncStore => store) {
   const store = new UnsteadyStore(clock.now, BREAKER_OFF);
   if (inner !== undefined) Object.assign(store, { inner });
   // An observer: no warning comes a quarter of a second later, in a test that then still runs or not.
-  const limiter = createLimiter({ policy, store, observe: createObserver(() => undefined) });
+  const limiter = createLimiter({ policy, store: wrap(store), observe: createObserver(() => undefined) });
   const granted = { local: 0, byStore: 0 };
   const ask = async (cost = 1): Promise<Decision> => {
     const decision = await limiter.consume("ann", cost);
@@ -76,6 +77,15 @@ describe("a store that flaps", () => {
     await flap([one], flaps);
     expect(one.granted.local).toBe(most);
     expect(PAGE).toContain(row);
+  });
+
+  test("L11 · grants of a lease count as the store's: the page holds for a leased key, too", async () => {
+    const clock = new ManualClock(1_000);
+    const one = open(clock, undefined, (store) => leased(store, { leaseMs: 500, clock: clock.now, wallClock: clock.now }));
+    const consume = vi.spyOn(one.store, "consume");
+    await flap([one], { outages: 12, lastMs: 0, betweenMs: 2_000, everyMs: 100 });
+    expect(one.granted.local).toBe(10);
+    expect(consume.mock.calls.length).toBeLessThan(one.granted.byStore);
   });
 
   test("L11 · a caller that asks half as often gets the rest of what refills", async () => {

@@ -174,8 +174,11 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
           ...guarded,
           // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `consume` is still called.
           consume(policy, key, costs) {
-            const decision = given.consume === consume ? decideHere(policy, key, costs) : null;
-            return decision === null ? guarded.consume(policy, key, costs) : markNew(decision, given, key);
+            const here = given.consume === consume ? decideHere(policy, key, costs) : null;
+            if (here === null) return guarded.consume(policy, key, costs);
+            const decision = markNew(here, given, key);
+            guarded.granted(policy, key, costs, decision);
+            return decision;
           },
           // The time that the guard learns from a decision of a lease is behind the server's.
           now() {
