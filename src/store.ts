@@ -16,11 +16,10 @@ export {
   answerCall, type CallAnswers, type Charge, type Records, type StoreAnswer, type StoreCall,
 } from "./core/records.js";
 export {
-  LIMIT_KINDS, type AsyncStore, type Guard, type GuardedStore, type GuardSetup, type LimitKind,
-  type LocalCharge, type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore,
+  LIMIT_KINDS, type AsyncStore, type Guard, type LimitKind, type MaybePromise, type Store, type StoreMethods,
+  type StoreObserver, type SyncStore,
 } from "./port/store.js";
-export { type PendingConsume, type StartConsume } from "./guard/call.js";
-export { guard, type GuardedClient } from "./guard/guard.js";
+export { guard } from "./guard/guard.js";
 export { bucketName } from "./stores/shared/bucket-name.js";
 export { portableKey } from "./stores/shared/bucket-name.js";
 export { decodeRecords, encodeRecords } from "./stores/shared/records.js";

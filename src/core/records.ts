@@ -1,6 +1,6 @@
 import { fullBucket, isStale, RATE, setBucket } from "./bucket.js";
 import { adjust, consume, peek, renewHeld, convertStale, whileBlocked } from "./decision.js";
-import type { Bucket, Costs, Decision, Instant, Limit, Move, Policy } from "./model.js";
+import type { Bucket, Costs, Decision, Limit, Move, Origin, Policy } from "./model.js";
 
 /** The name of a block among the records of a key. No limit has it. */
 export const BLOCK = "!";
@@ -66,7 +66,7 @@ export interface StoreCall {
   readonly verb: "consume" | "peek" | "adjust" | "renew" | "block" | "reset";
   readonly parts: readonly [Charge, ...Charge[]];
   /** For `adjust`: when the tokens that come back were taken. Undefined: unknown. */
-  readonly from?: Instant;
+  readonly from?: number | Origin | undefined;
   /** For `renew`: the dates of the tokens in flight. */
   readonly move?: Move | undefined;
 }

@@ -4,7 +4,8 @@ import { readClock, type Clock } from "../core/clock.js";
 import { readings, type Decision, type DecisionFacts } from "../core/decision.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import type { OnStoreError } from "../port/guard-options.js";
-import type { GuardSetup, LocalCharge, SyncStore } from "../port/store.js";
+import type { SyncStore } from "../port/store.js";
+import type { GuardSetup, LocalCharge } from "../port/guarded-store.js";
 import { isClockError } from "./errors.js";
 import { datedWorkOf, type DatedWork } from "../port/dated.js";
 

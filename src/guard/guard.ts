@@ -5,9 +5,8 @@ import type { Decision } from "../core/decision.js";
 import { bucketId } from "../core/policy.js";
 import { markNew } from "../port/charged.js";
 import type { GuardOptions, GuardSettings } from "../port/guard-options.js";
-import type {
-  AsyncStore, Guard, GuardedStore, GuardSetup, Store, StoreMethods, StoreObserver, SyncStore,
-} from "../port/store.js";
+import type { AsyncStore, Guard, Store, StoreMethods, StoreObserver, SyncStore } from "../port/store.js";
+import type { GuardedStore, OpenGuard, GuardSetup } from "../port/guarded-store.js";
 import { BackgroundCall, ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
 import { createDeadlines, type Deadlines } from "./deadlines.js";
@@ -18,21 +17,20 @@ import { ServerClock } from "./server-clock.js";
 import { StoreWarnings } from "./store-warnings.js";
 
 /** The parts of a store that make its {@link guard} faster, and its errors clearer. */
-export interface GuardedClient {
+interface GuardedClient {
   /** Sends a `consume` without a promise, and reports the outcome. Default: `store.consume`. */
   readonly start?: StartConsume | undefined;
-  /**
-   * Returns the error with which the client's connection failed: the cause of a timeout, or of the client's own error.
-   * Null while the client is not connected and does not know why yet. Undefined while it is connected, when it never
-   * tells, and for an error that the server sent.
-   */
-  readonly causeOf?: ((error: unknown) => unknown) | undefined;
+  readonly causeOf?: CauseOf | undefined;
 }
 
 /**
  * Makes the guard of a store that can fail: timeout, circuit breaker and fallback. A store makes one and carries it as
  * `readonly guard = guard(options)`. All limiters over the store call the guard instead of the store. So they share one
  * timeout, one circuit breaker and one local share of each bucket.
+ *
+ * `client.causeOf` makes errors clearer. It returns the error with which the client's connection failed: the cause of a
+ * timeout, or of the client's own error. It returns null while the client is not connected and does not know why yet,
+ * and undefined while it is connected, when it never tells, and for an error that the server sent.
  *
  * An answer that is not a decision is a failure of the store. At most 1,000 observers are told of an outage. Throws a
  * TypeError or RangeError that names the wrong option.
@@ -47,14 +45,22 @@ export interface GuardedClient {
  *   }
  * }
  */
-export function guard(options: GuardOptions = {}, client: GuardedClient = {}): Guard {
+export function guard(
+  options: GuardOptions = {}, client: { readonly causeOf?: ((error: unknown) => unknown) | undefined } = {},
+): Guard {
+  return guardStarting(options, client);
+}
+
+/** The {@link guard} of a store that can send a `consume` without a promise. */
+export function guardStarting(options: GuardOptions, client: GuardedClient): Guard {
   return new StoreGuard(guardSettingsOf(options), ownMembers(client));
 }
 
 // The guard keeps observers of limiters that are gone. Not every platform has weak references, so there is a bound.
 const MOST_OBSERVERS = 1_000;
 
-class StoreGuard implements Guard {
+class StoreGuard implements OpenGuard {
+  declare readonly "made by guard() of sluice/store": true;
   readonly #settings: GuardSettings;
   readonly #client: GuardedClient;
   readonly #warnings: StoreWarnings;

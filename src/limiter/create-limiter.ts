@@ -6,7 +6,8 @@ import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
 import { processWide } from "../platform.js";
 import { markNew } from "../port/charged.js";
-import type { GuardedStore, GuardSetup, Store, SyncStore } from "../port/store.js";
+import type { Store, SyncStore } from "../port/store.js";
+import { openGuard, type GuardedStore, type GuardSetup } from "../port/guarded-store.js";
 import { datedWorkOf } from "../port/dated.js";
 import { MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
 import { DOCS } from "../warnings/warnings.js";
@@ -63,7 +64,7 @@ export function createGateLimiter<S extends Store>(options: LimiterOptions<S>): 
     onStoreError: checkOnStoreError(own.onStoreError), policy, observer,
     makeLocal: (clock) => new MemoryStore({ clock }),
   };
-  const guarded = memberOf(store, "guard")?.protect(store, setup) ?? unguarded(store as SyncStore);
+  const guarded = openGuard(memberOf(store, "guard"))?.protect(store, setup) ?? unguarded(store as SyncStore);
 
   const { shadow = false } = own;
   const isShadow = createShadow(shadow);

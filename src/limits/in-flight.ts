@@ -90,6 +90,8 @@ export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): D
 /** Returns a copy of a policy, such as one from JSON, with the arithmetic that its limits in flight had. */
 export function withReturns(policy: Policy): Policy {
   const limits = policy.limits.map((limit) =>
-    limit.returns !== undefined && hasOwn(limit.returns, "staleAfterMs") ? { ...limit, returns: whenDone(limit.returns) } : limit);
+    limit.returns !== undefined && hasOwn(limit.returns, "staleAfterMs")
+      ? { ...limit, returns: whenDone(limit.returns) }
+      : limit);
   return { ...policy, limits } as unknown as Policy;
 }

@@ -3,7 +3,8 @@
 import type { Costs, Decision, Instant, Limit, Move, Origin, Policy } from "../core/model.js";
 import { sinceAt } from "../core/decision.js";
 import type { Key } from "../core/key.js";
-import type { GuardedStore, Store } from "./store.js";
+import type { GuardedStore } from "./guarded-store.js";
+import type { Store } from "./store.js";
 
 /** What quotas and limits in flight need outside the core. */
 export interface DatedWork {

@@ -2,7 +2,6 @@ import { show } from "../core/check.js";
 import type { Clock } from "../core/clock.js";
 import type { Costs } from "../core/limit.js";
 import type { Decision, Reading, Refused } from "../core/decision.js";
-import type { OnStoreError } from "./guard-options.js";
 import { bucketId, type Policy } from "../core/policy.js";
 import type { Move, Origin } from "../core/model.js";
 import type { Charge } from "../core/records.js";
@@ -134,72 +133,18 @@ export type MaybePromise<Sync extends boolean, T> = Sync extends true ? T : Prom
 /**
  * What stands before a store that can fail: timeout, circuit breaker and fallback. A store makes one with `guard` of
  * `sluice/store`, and carries it. It serves all limiters over the store, and over wrappers that carry it too.
+ *
+ * Its inside is for sluice alone.
  */
 export interface Guard {
-  /** Returns what a limiter asks in the place of `store`. Each limiter calls it once. */
-  protect(store: Store, limiter: GuardSetup): GuardedStore;
-}
-
-/** What a {@link Guard} needs to know of a limiter. */
-export interface GuardSetup {
-  /** What the limiter's callers see when the store fails. */
-  readonly onStoreError: OnStoreError;
-  /** The limiter's own policy. Warnings name the first one of a store. */
-  readonly policy: Policy;
-  /** Told once of each outage and of its end, however many limiters it serves. Null when the limiter has none. */
-  readonly observer: StoreObserver | null;
-  /** Makes the memory store that decides while the store is unavailable. */
-  readonly makeLocal: (clock: Clock) => SyncStore;
+  /** Only `guard` makes one. */
+  readonly "made by guard() of sluice/store": true;
 }
 
 /** What is told when a store becomes unavailable, or available again. */
 export interface StoreObserver {
   /** Returns whether anyone listens. When no observer does, the guard gives a warning instead. Must not throw. */
   storeChanged(store: Store, state: "unavailable" | "available", error: unknown): boolean;
-}
-
-/** A store with its guard: it decides even if the store fails. */
-export interface GuardedStore {
-  /** The longest time in milliseconds that one call may take. */
-  readonly timeoutMs: number;
-  /**
-   * The store's decision, or the one made in its place, marked as charged if it was allowed. At once from a synchronous
-   * store, and for a refusal that the store recalls. Fails only for misuse, such as a clock that is not finite.
-   */
-  consume(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision>;
-  /** The decision of the store's `peek`, which must be there. Fails as the store does. */
-  peek(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision>;
-  /**
-   * Runs another call to the store, within the timeout and unless the circuit breaker is open. Fails as the store does.
-   *
-   * `buckets` names the buckets of the call, each as its policy's name, a space and the encoded key: failures of one
-   * bucket stop no calls about others. Empty when they are unknown. `notAsked` runs when the circuit breaker is open:
-   * only then is it certain that the store did nothing.
-   */
-  call<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
-  /**
-   * Runs a call that the library makes by itself, such as a renewal: as `call`, but its failure opens no circuit.
-   */
-  inBackground<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
-  /** The decision in place of the store that failed with `error`, marked as charged if it was allowed. */
-  decideWithout(policy: Policy, key: string, costs: Costs, error: unknown): Decision;
-  /** Takes what the store granted from the local share, too, if its caller has used a part of it. */
-  granted(policy: Policy, key: string, costs: Costs, decision: Decision): void;
-  /** What `decideWithout` or `granted` took in this process for `decision`; null if they took nothing. */
-  localChargeOf(decision: Decision): LocalCharge | null;
-  /** Learns the store's time from a decision whose call was sent at `sentAt` of the monotonic clock. */
-  learnTime(decision: Decision, sentAt: number): void;
-  /** The present instant of the store's clock, or a little later; NaN while a server's time is unknown. */
-  now(): number;
-}
-
-/** Tokens that were taken in this process. */
-export interface LocalCharge {
-  readonly store: SyncStore;
-  /** The local share of the limiter's policy that they were taken from. */
-  readonly policy: Policy;
-  /** Its readings have the tokens that were taken. */
-  readonly decision: Decision;
 }
 
 /** Throws a TypeError when two charges name the same bucket. */

@@ -5,6 +5,7 @@ import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
 import { casStore, guard, sqlStore, type GuardOptions } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { openGuard } from "../../src/port/guarded-store.js";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
 import { freshSluice } from "../helpers/warned.js";
 
@@ -208,7 +209,7 @@ describe("the options of the guard", () => {
   test.each(stores.slice(1))("are those of the guard of %s", (_, make) => {
     const store = make({ timeoutMs: 7_000 }) as UnsteadyStore;
     const setup = { onStoreError: "local", policy: createLimiter({ policy: policyOf(0) }).policy, observer: null, makeLocal: () => new MemoryStore() } as const;
-    expect(store.guard.protect(store, setup).timeoutMs).toBe(7_000);
+    expect(openGuard(store.guard)?.protect(store, setup).timeoutMs).toBe(7_000);
   });
 });
 

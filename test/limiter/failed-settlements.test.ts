@@ -83,7 +83,7 @@ describe("a settlement that fails is told", () => {
   ])("L6 · the warning says what to do: %s", async (_, actual, cures) => {
     const warnings = hearWarnings();
     const { limiter } = failing(chat, outage);
-    await limiter.settle(KEY, await limiter.consume(KEY, { cost: { tokens: 800 } }), actual as { tokens: number }).catch(() => undefined);
+    await limiter.settle(KEY, await limiter.consume(KEY, { cost: { tokens: 800 } }), { cost: actual as { tokens: number } }).catch(() => undefined);
     expect(warnings).toEqual([expect.stringContaining(`connection lost. ${cures}Pass \`observe\``)]);
   });
 

@@ -2,6 +2,7 @@
 import { createLimiter, MemoryStore, perSecond, type Decision, type SyncStore } from "sluice";
 import { guard, type AsyncStore } from "sluice/store";
 import { describe, expect, test } from "vitest";
+import type { OpenGuard } from "../../src/port/guarded-store.js";
 import { chargedBy, markCharged, markNew } from "../../src/port/charged.js";
 
 const policy = { name: "api", capacity: 5, refill: perSecond(1) };
@@ -84,7 +85,7 @@ test("a limiter over a server returns the promise of its guard, and makes none o
     adjust: () => Promise.resolve(true),
     guard: {
       protect(own, setup) {
-        const guarded = asked.protect(own, setup);
+        const guarded = (asked as OpenGuard).protect(own, setup);
         const consume = (...of: Parameters<typeof guarded.consume>): ReturnType<typeof guarded.consume> => {
           const promise = guarded.consume(...of);
           promises.push(promise);
@@ -92,7 +93,7 @@ test("a limiter over a server returns the promise of its guard, and makes none o
         };
         return { ...guarded, consume };
       },
-    },
+    } as OpenGuard,
   };
   const limiter = createLimiter({ policy, store });
   const promise = limiter.consume("ann");

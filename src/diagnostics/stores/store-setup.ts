@@ -4,6 +4,7 @@ import { noteClientTimeout } from "./client-timeout.js";
 import { checkPostgresClient } from "./postgres-client.js";
 import { checkRedisClient } from "./redis-client.js";
 import type { GuardOptions } from "../../port/guard-options.js";
+import { openGuard } from "../../port/guarded-store.js";
 
 /** Throws a TypeError for a store that a limiter cannot use. */
 export function checkStore(store: Store): void {
@@ -13,7 +14,7 @@ export function checkStore(store: Store): void {
     throw new TypeError(`Expected \`store\` to be an object with \`sync\` and \`consume\`, got ${got}${cureForStore(store)}`);
   }
   const guard = memberOf(store, "guard");
-  if (typeof guard?.protect !== "function" && (guard !== undefined || !store.sync)) {
+  if (openGuard(guard) === undefined && (guard !== undefined || !store.sync)) {
     throw new TypeError(
       `${expected("store.guard", "made by `guard` of sluice/store", guard)}. ` +
         "Write `readonly guard = guard()` in the store",

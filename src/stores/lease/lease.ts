@@ -13,6 +13,7 @@ import type { Policy } from "../../core/policy.js";
 import { ServerClock } from "../../guard/server-clock.js";
 import { sharesWork } from "../../platform.js";
 import { markNew } from "../../port/charged.js";
+import { openGuard, type OpenGuard } from "../../port/guarded-store.js";
 import { checkDecision, type AsyncStore } from "../../port/store.js";
 import { isInUse, peekLease, returnable, type LeaseEffect } from "./key-lease.js";
 import { Leases, type KeyLease } from "./leases.js";
@@ -79,18 +80,19 @@ export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
       `${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`,
     );
   }
-  if (typeof store.guard?.protect !== "function") {
+  const inside = openGuard(store.guard);
+  if (inside === undefined) {
     throw new TypeError(
       `${expected("store.guard", "made by `guard` of sluice/store", store.guard)}. Write \`readonly guard = ` +
       `guard()\` in the store.`,
     );
   }
   if (!sharesWork()) return store;
-  return overLeases(store, leaseMs, readBoth(clock, wallClock));
+  return overLeases(store, inside, leaseMs, readBoth(clock, wallClock));
 }
 
 /** Makes the wrapper, for a platform where requests share work. */
-function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant): AsyncStore {
+function overLeases(store: AsyncStore, inside: OpenGuard, leaseMs: number, now: () => LeaseInstant): AsyncStore {
   const leases = new Leases(leaseMs);
   const serverClock = new ServerClock(store.clock);
   let isClosed = false;
@@ -169,7 +171,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
     guard: {
       // The guard of the store: it and its leased form have one timeout, one circuit breaker and one local share.
       protect(given, setup) {
-        const guarded = store.guard.protect(given, setup);
+        const guarded = inside.protect(given, setup);
         return {
           ...guarded,
           // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `consume` is still called.
@@ -187,7 +189,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
           },
         };
       },
-    },
+    } as OpenGuard,
     ...(has("recall") && {
       recall: (policy, key, costs) => (isHeld(policy, key) ? null : (store.recall?.(policy, key, costs) ?? null)),
     }),

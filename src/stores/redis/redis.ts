@@ -11,7 +11,7 @@ import type { Policy } from "../../core/policy.js";
 import type { Move, Origin } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
 import { LIMIT_KINDS, type AsyncStore, type Charge, type Guard } from "../../port/store.js";
-import { guard } from "../../guard/guard.js";
+import { guardStarting } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
 import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";
@@ -110,7 +110,9 @@ export class RedisStore implements AsyncStore {
     if (storeChecks) storeChecks.checkRedisSetup(this, client, options);
     const own = ownMembers(options);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
-    this.guard = guard(guardOptionsOf(own), { start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client) });
+    this.guard = guardStarting(guardOptionsOf(own), {
+      start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client),
+    });
     this.clock = sharedClock(clock);
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
     const now = (): string => (this.clock === "server" ? "" : String(readClock(this.clock)));

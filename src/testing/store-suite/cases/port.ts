@@ -2,7 +2,8 @@ import { show } from "../../../core/check.js";
 import type { Clock } from "../../../core/clock.js";
 import type { Decision } from "../../../core/decision.js";
 import type { Policy } from "../../../core/policy.js";
-import type { GuardedStore, Store, SyncStore } from "../../../port/store.js";
+import type { Store, SyncStore } from "../../../port/store.js";
+import { openGuard, type GuardedStore } from "../../../port/guarded-store.js";
 import { assert, assertEqual, AssertionError } from "../../assert.js";
 import { keepRecords } from "../../kept-records.js";
 import { keysTogether } from "../together.js";
@@ -35,7 +36,7 @@ export const portCases: readonly StoreCase[] = [
     cause: "The store carries the function itself, its options, or nothing. Write `readonly guard = guard(options)`.",
     async run(trial) {
       const { guard, sync } = await trial.open({ clock: trial.clock.now });
-      const isGuard = typeof guard === "object" && typeof guard.protect === "function";
+      const isGuard = openGuard(guard) !== undefined;
       assert(isGuard || (guard === undefined && sync), `Expected \`store.guard\` to be made by guard(), got ${show(guard)}`);
       if (!trial.has("unreachable")) return;
       await trial.part(
@@ -144,9 +145,10 @@ async function checkGuardOptions(trial: Trial): Promise<void> {
 }
 
 function protect(store: Store, policy: Policy): GuardedStore {
-  assert(store.guard !== undefined, "Expected a store that can be unreachable to have a `guard`, got none");
+  const guard = openGuard(store.guard);
+  assert(guard !== undefined, "Expected a store that can be unreachable to have a `guard`, got none");
   // The observer listens, so that the suite prints no warning.
-  return store.guard.protect(store, { onStoreError: "local", policy, observer: { storeChanged: () => true }, makeLocal });
+  return guard.protect(store, { onStoreError: "local", policy, observer: { storeChanged: () => true }, makeLocal });
 }
 
 /** Makes a small store in memory. */
