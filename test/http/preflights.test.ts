@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { perSecond, MemoryStore } from "sluice";
+import { ManualClock } from "sluice/testing";
 import { freshSluice } from "../helpers/warned.js";
 import { exhaust, open, openLater, reader, type Ask } from "./asking.js";
 import { expectWarnings } from "../setup/warnings.js";
@@ -96,6 +97,17 @@ describe("L18 · beyond the lane a plain one is an ordinary request, with a warn
     expect(codes()).toEqual(["SLUICE_PREFLIGHTS", "SLUICE_UNIDENTIFIED"]);
     now = 500;
     expect(passed(100)).toBe(50);
+  });
+
+  test("L6 · it counts what the clock of two lost in a suspension", () => {
+    expectWarnings("SLUICE_PREFLIGHTS");
+    const clock = new ManualClock();
+    const gate = open({ store: new MemoryStore({ clock }) });
+    const passes = (): boolean => (gate.ask(PLAIN).verdict as { outcome: string }).outcome === "skip";
+    for (let i = 0; i < LANE; i++) passes();
+    expect(passes()).toBe(false);
+    clock.suspend(60_000);
+    expect(passes()).toBe(true);
   });
 
   test("an empty bucket of preflights refuses no other request, and an empty budget no preflight", () => {
