@@ -8,15 +8,26 @@ export function hasMember(value: unknown, name: string): boolean {
   return memberOf(Object(value) as Record<string, unknown>, name) !== undefined;
 }
 
-/** The members of `value`, without a prototype, and without the methods of its class. */
-export function allMembers(value: object): Record<string, unknown> {
+// Read by name, as `fetch` reads them: a proxy need not list them. `bodyUsed` tells a `Request`.
+const OF_REQUESTS =
+  "body bodyUsed cache credentials duplex headers integrity keepalive method mode redirect referrer referrerPolicy signal".split(" ");
+
+/**
+ * The members of `value`, without a prototype: those of `fetch` and `names`, and all others that can be read without
+ * running a getter of its class. Without the methods of its class.
+ */
+export function allMembers(value: object, names: readonly string[]): Record<string, unknown> {
   const members = Object.create(null) as Record<string, unknown>;
+  const given = value as Record<string, unknown>;
+  for (const name of OF_REQUESTS.concat(names)) {
+    const member = memberOf(given, name);
+    if (member !== undefined) members[name] = member;
+  }
   for (let at: object | null = value; at && !Object.hasOwn(at, "isPrototypeOf"); at = Object.getPrototypeOf(at) as object) {
-    for (const name of Object.getOwnPropertyNames(at)) {
-      if (name in members) continue;
-      const member = (value as Record<string, unknown>)[name];
-      const isMethod = typeof member === "function" && !Object.prototype.propertyIsEnumerable.call(at, name);
-      if (!isMethod) members[name] = member;
+    for (const [name, { get, enumerable }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
+      if (name in members || (get && at !== value)) continue;
+      const member = given[name];
+      if (typeof member !== "function" || enumerable) members[name] = member;
     }
   }
   return members;

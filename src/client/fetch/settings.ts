@@ -133,7 +133,8 @@ function listOf(value: unknown): unknown[] {
 function objectOf<T>(checks: Checks<T>, others?: Record<string, unknown>): Check {
   const anObject = accept("an object", (value) => typeof value === "object" && value, {});
   return (name, value) => {
-    const members = (others ? allMembers : ownMembers)(anObject(name, value) as Record<string, unknown>);
+    const given = anObject(name, value) as Record<string, unknown>;
+    const members = others ? allMembers(given, Object.keys(checks)) : ownMembers(given);
     for (const key in members) {
       if (Object.hasOwn(checks, key)) continue;
       if (!others) throw new TypeError(expected("option", `one of ${Object.keys(checks).join(", ")}`, key));

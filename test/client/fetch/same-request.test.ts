@@ -27,6 +27,7 @@ class Getters {
   get headers() { return ann; }
   get body() { return "x"; }
 }
+class Throwing { get another() { throw new Error("it was read"); } }
 class Fields { method = "PUT"; headers = ann; body = "x"; }
 class MoreFields extends Fields { override body = "y"; withMethod(method: string) { return Object.assign(this, { method }); } }
 class StaticGetters extends Getters { override get method() { return "DELETE"; } }
@@ -58,6 +59,8 @@ const calls: Record<string, () => Call> = {
   "a class with getters": () => [at, new Getters() as ClientInit],
   "a subclass with getters": () => [at, new StaticGetters() as ClientInit],
   "a proxy": () => [at, new Proxy(defaults, {})],
+  "a proxy that only answers": () => [at, new Proxy({}, { get: (_, name) => (defaults as Record<string | symbol, unknown>)[name] }) as ClientInit],
+  "a getter of another member that throws": () => [at, Object.assign(Object.create(new Throwing()) as object, defaults) as ClientInit],
   "a list with members": () => [at, Object.assign([], defaults) as ClientInit],
   "a frozen literal": () => [at, Object.freeze({ ...defaults })],
   "a Request": () => [new Request(at, defaults)],
@@ -97,7 +100,7 @@ test("57 · the server sees the difference: these calls are of many kinds", asyn
 
 test("56 · the options of a call may be inherited, too", async () => {
   class Sensitive { get sensitive() { return true; } get onWait() { return () => undefined; } }
-  for (const init of [Object.create({ sensitive: true }), new Sensitive(), Object.assign(new OtherRequest(URL_A), { sensitive: true })] as ClientInit[]) {
+  for (const init of [new Proxy({}, { get: (_, name) => name === "sensitive" || undefined }), Object.create({ sensitive: true }), new Sensitive(), Object.assign(new OtherRequest(URL_A), { sensitive: true })] as ClientInit[]) {
     const { fetch, sent } = talk([limited()]);
     expect(await givenUp(fetch(URL_A, init))).toMatchObject({ reason: "sensitive" });
     expect(sent).toHaveLength(1);
