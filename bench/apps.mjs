@@ -104,7 +104,7 @@ async function optionsOf(side, idOf) {
   return {
     policy: side.limits === 4 ? await fourLimits(side) : { name: "api", capacity: limitOf(side), refill: { tokens: limitOf(side), everyMs: REFILL_MS } },
     key: (request) => ["user", idOf(request)],
-    ...(side.fields === 3 ? { headers: ["triple"] } : {}),
+    ...(side.fields === 3 ? { headers: [(await adapter(side, "http")).triple()] } : {}),
   };
 }
 

@@ -14,15 +14,16 @@ import { build } from "esbuild";
 // That a request with limits in flight takes 40 % of the time costs the object of a bucket 110 bytes, and others 20.
 // Two clocks, stores that flap, settlements that are told as lost and reads of own members cost createLimiter 1,350 more, and
 // createFetch 360. The window's script and its own way cost RedisStore 600.
+// That all verbs take options, and refuse costs in their place with the cure, costs createLimiter 330 more.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 32_100,
+  ".": 32_450,
   "./store": 14_800,
-  "./node": 21_650,
-  "./express": 21_500,
-  "./fastify": 23_100,
-  "./hono": 22_350,
-  "./web": 21_250,
+  "./node": 21_800,
+  "./express": 21_650,
+  "./fastify": 23_250,
+  "./hono": 22_500,
+  "./web": 21_400,
   "./redis": 23_350,
   "./postgres": 24_500,
   "./lease": 7_800,
@@ -39,7 +40,7 @@ const budgets = {
   "TokenBucket only": 4_550,
   "quotas beside createLimiter": 2_600, // goal 900
   "parseRetryAfter only": 890,
-  "createLimiter only, by CommonJS": 41_100, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 41_550, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */

@@ -4,7 +4,7 @@ import { inbox } from "../../examples/server/service.js";
 import { rateLimit } from "../../src/adapters/web.js";
 import type { Timing } from "../../src/client/index.js";
 import type { LimitOptions } from "../../src/core/limit.js";
-import { xRateLimit, type HeaderStyle } from "../../src/http/index.js";
+import type { HeaderStyle } from "../../src/http/index.js";
 import { MemoryStore } from "../../src/index.js";
 import type { Fetch, Strategy } from "./strategies.js";
 import { seeded, VirtualTime } from "./virtual-time.js";
@@ -17,7 +17,7 @@ export interface Scenario {
   readonly thinkMs: number;
   /** The latency in one direction, from and to, in milliseconds. */
   readonly latencyMs: readonly [number, number];
-  readonly headers?: readonly HeaderStyle[];
+  readonly headers?: (options: { readonly clock: () => number }) => readonly HeaderStyle[];
 }
 
 /** Twice the example server's burst and ten times its rate: enough for 90 seconds of work. */
@@ -49,7 +49,7 @@ export async function simulate({ name, make }: Strategy, scenario: Scenario, see
   const took: number[] = [];
 
   const { limit, headers } = scenario;
-  const server = rateLimit({ policy: { name: "interactive", ...limit }, store: new MemoryStore({ clock: time.now }), key: () => ["user", "alice"], ...(headers && { headers: headers.map((style) => (style === xRateLimit ? xRateLimit({ clock: timing.wallNow }) : style)) }) })(() =>
+  const server = rateLimit({ policy: { name: "interactive", ...limit }, store: new MemoryStore({ clock: time.now }), key: () => ["user", "alice"], ...(headers && { headers: headers({ clock: timing.wallNow }) }) })(() =>
     Response.json(inbox().body),
   );
   const overTheNetwork: Fetch = async (url) => {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { definePolicy, monthly, whenDone, type LimitOptions, type OnStoreError, type Policy } from "sluice";
-import { draft6, draft7, retryAfterDate, xRateLimit, type HeaderStyle } from "sluice/http";
+import { draft11, draft7, retryAfterDate, triple, xRateLimit, type HeaderStyle } from "sluice/http";
 
 /** The service's four budgets. Each caller has its own under each of them. */
 export type Policies = Readonly<Record<PolicyName, Policy>>;
@@ -62,12 +62,11 @@ export interface Telling {
 }
 
 const STYLES = {
-  triple: "triple",
-  "draft-6": draft6,
+  triple,
   "draft-7": draft7,
-  "draft-11": "draft-11",
+  "draft-11": draft11,
   "x-ratelimit": xRateLimit,
-} as const satisfies Record<string, HeaderStyle>;
+} as const satisfies Record<string, () => HeaderStyle>;
 const STYLE_NAMES = Object.keys(STYLES) as (keyof typeof STYLES)[];
 const FORMS = ["seconds", "http-date"] as const;
 
@@ -79,8 +78,8 @@ export function readTelling({ SLUICE_HEADERS: headers = "", SLUICE_RETRY_AFTER: 
   const names = headers === "none" ? [] : (headers || "triple,draft-11").split(",");
   const isDate = retryAfter !== "" && oneOf("SLUICE_RETRY_AFTER", FORMS, retryAfter) === "http-date";
   if (headers === "" && !isDate) return {};
-  const styles: readonly HeaderStyle[] = names.map((name) => STYLES[oneOf("SLUICE_HEADERS", STYLE_NAMES, name)]);
-  return { headers: isDate ? [...styles, retryAfterDate] : styles };
+  const styles: readonly HeaderStyle[] = names.map((name) => STYLES[oneOf("SLUICE_HEADERS", STYLE_NAMES, name)]());
+  return { headers: isDate ? [...styles, retryAfterDate()] : styles };
 }
 
 function oneOf<T extends string>(variable: string, all: readonly T[], text: string): T {

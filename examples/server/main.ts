@@ -20,7 +20,7 @@ const USAGE = `npm start -- [--framework node|express|fastify|hono] [--store mem
   SLUICE_CONFIG    a file such as examples/server/config.example.json, if --config is not given
   SLUICE_<POLICY>_CAPACITY, SLUICE_<POLICY>_TOKENS, SLUICE_<POLICY>_EVERY_MS
                    one number of a policy: INTERACTIVE, BULK, LOGIN_CODE or REPORTS
-  SLUICE_HEADERS   the header fields that tell the limits: triple, draft-6, draft-7, draft-11 and x-ratelimit, with
+  SLUICE_HEADERS   the header fields that tell the limits: triple, draft-7, draft-11 and x-ratelimit, with
                    commas in between, or none; triple,draft-11 by default
   SLUICE_RETRY_AFTER
                    seconds, which is the default, or http-date

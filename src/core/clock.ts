@@ -48,6 +48,11 @@ export function readClock(clock: Clock): number {
 /** The clock of a store that several processes share: of two clocks, `wallNow`. Throws a TypeError for a wrong one. */
 export function sharedClock(clock: Clock | "server" = "server"): (() => number) | "server" {
   if (clock === "server") return clock;
+  return wallClock(clock);
+}
+
+/** Reads the date: of two clocks, `wallNow`. Throws a TypeError for a wrong one. */
+export function wallClock(clock: Clock): () => number {
   checkClock(clock);
   return typeof clock === "function" ? clock : () => clock.wallNow();
 }

@@ -1,4 +1,4 @@
-import { checkOptions, expected, wholeNumber } from "../core/check.js";
+import { checkOptions, expected, ownMembers, wholeNumber } from "../core/check.js";
 import { POLICY_OPTIONS } from "../core/policy.js";
 import { keyCure } from "./moving/key-text.js";
 import { replacementOf } from "./moving/misspelt.js";
@@ -97,14 +97,23 @@ interface Mapping {
   readonly mapKey?: (key: unknown, change: () => unknown) => unknown;
 }
 
-/** The cure for a wrong header style, as the rest of a sentence. Empty for an unknown name. */
+/** The cure for a wrong header style, as the rest of a sentence. */
 export function cureForStyle(style: unknown): string {
-  if (typeof style !== "string") {
-    return '. For names of your own: import { vendorHeaders } from "sluice/http"; headers: [vendorHeaders({ limit: "X-Limit" })]';
-  }
-  if (!Object.hasOwn(IMPORTED, style)) return "";
-  const value = IMPORTED[style] as string;
-  return `. Write: import { ${value} } from "sluice/http"; headers: [${value}]`;
+  const name = typeof style === "function" ? style.name : style;
+  const call = typeof name === "string" ? CALLS[name] : undefined;
+  const [cure, code = OWN_NAMES] = call === undefined ? [". For names of your own"] : [". Write", call];
+  return `${cure}: import { ${code.slice(0, code.indexOf("("))} } from "sluice/http"; headers: [${code}]`;
 }
 
-const IMPORTED: Readonly<Record<string, string>> = { "draft-6": "draft6", "draft-7": "draft7", "x-ratelimit": "xRateLimit" };
+const OWN_NAMES = 'vendorHeaders({ limit: "X-Limit" })';
+
+// What to write for a style without its parentheses, and for the name of a draft. Without a prototype, and so without
+// the members of Object.prototype.
+const CALLS: Readonly<Record<string, string | undefined>> = ownMembers({
+  triple: "triple()", draft11: "draft11()", draft7: "draft7()", xRateLimit: "xRateLimit()", retryAfterDate: "retryAfterDate()",
+  vendorHeaders: OWN_NAMES,
+  "draft-11": "draft11()", "draft-7": "draft7()", "x-ratelimit": "xRateLimit()",
+  "draft-6":
+    'vendorHeaders({ limit: "RateLimit-Limit", remaining: "RateLimit-Remaining", reset: "RateLimit-Reset", ' +
+    'resetFormat: "delta-seconds" })',
+});

@@ -6,13 +6,12 @@
 export { type AnyKey, type CombinedKey, type MaybeKey, type MaybeKeyList, type MaybeKeyOf, type MaybeKeyPart } from "./caller.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "./response/decisions.js";
 export { createGate, type Gate } from "./gate.js";
-export { type Field, type FieldList, type HeaderFamily } from "./headers/field.js";
-export { type ClockedStyle, type StyleClock } from "./headers/other-styles.js";
+export { type Field, type FieldList, type HeaderStyle } from "./headers/field.js";
+export { draft11, triple, type Draft11Options } from "./headers/styles.js";
 export {
-  draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type Draft11Options, type ResetFormat,
-  type VendorHeaders,
+  draft7, retryAfterDate, vendorHeaders, xRateLimit, type ResetFormat, type VendorHeaders,
 } from "./headers/other-styles.js";
-export { createHeaderWriter, type HeaderStyle, type HeaderWriter } from "./headers/writer.js";
+export { createHeaderWriter, type HeaderWriter } from "./headers/writer.js";
 export {
   type AnyRespond, type BelongsToLimiter, type ChargeOptions, type GateOptions, type GivenLimiter, type IfLimiter,
   type LimiterGateOptions, type NoOptions, type OwnLimiter, type PolicyGateOptions, type RespondOption, type SharedOptions,

@@ -1,5 +1,5 @@
 import { limiterChecks } from "#diagnostics";
-import { checkNames, expected, isPlain, memberOf, notDefined, show } from "../core/check.js";
+import { checkNames, expected, memberOf, notDefined, show } from "../core/check.js";
 import { parseCost, parseTokens, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/limit.js";
 import { isPolicy, type Policy } from "../core/policy.js";
@@ -57,37 +57,20 @@ const VERB_OPTIONS = ["cost", "policy"];
  */
 export function checkNotCosts(asked: unknown, own: Named, known: readonly string[] = VERB_OPTIONS): void {
   if (typeof asked !== "object" || asked === null) return;
+  const given = asked as Readonly<Record<string, unknown>>;
   const policy = ownOption(asked, "policy");
   const named = isPolicy(policy) ? policy.limits : own;
-  let [isSure, isUnclear, hasOption] = [false, false, false];
-  for (const [name, value] of Object.entries(asked)) {
-    const isKnown = known.includes(name);
-    if (isKnown && (typeof value !== "number" || !hasName(named, name))) hasOption ||= value !== undefined;
-    else if (isKnown && name === "cost") isUnclear = true;
-    else isSure ||= hasName(named, name);
-  }
+  const isCost = (key: string): boolean =>
+    (typeof given[key] === "number" || !known.includes(key)) && named.some(({ name }) => name === key);
+  const keys = Object.keys(given);
+  const costs = keys.filter(isCost);
+  if (costs.length === 0) return;
+  const options = keys.filter((key) => !costs.includes(key) && given[key] !== undefined);
   // Beside a policy, a number as `cost` is an option.
-  if (isSure || (isUnclear && !hasOption)) throw gotCosts(asked, named, known);
-}
-
-function hasName(named: Named, wanted: string): boolean {
-  for (const { name } of named) if (name === wanted) return true;
-  return false;
-}
-
-function gotCosts(asked: object, named: Named, known: readonly string[]): TypeError {
-  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
-  const isOption = ([name, value]: [string, unknown]): boolean =>
-    known.includes(name) && (typeof value !== "number" || !hasName(named, name));
-  const costs = Object.fromEntries(given.filter((entry) => !isOption(entry)));
-  const options = given.filter(isOption).map(([name]) => name);
-  return new TypeError(`Expected options, got costs by name. Write \`{ ${[`cost: ${inCode(costs)}`, ...options].join(", ")} }\``);
-}
-
-/** Costs as a reader writes them in code. */
-function inCode(costs: unknown): string {
-  if (typeof costs !== "object" || costs === null || !isPlain(costs)) return show(costs);
-  return `{ ${Object.entries(costs).map(([name, cost]) => `${nameInCode(name)}: ${inCode(cost)}`).join(", ")} }`;
+  if (costs.join() === "cost" && options.length > 0) return;
+  const code = costs.map((key) => `${nameInCode(key)}: ${typeof given[key] === "number" ? given[key] : "…"}`);
+  const cure = [`cost: { ${code.join(", ")} }`, ...options].join(", ");
+  throw new TypeError(`Expected options, got costs by name. Write \`{ ${cure} }\``);
 }
 
 /** Returns the policy in the options of any other verb, like {@link policyOf}. */

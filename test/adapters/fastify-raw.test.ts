@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 import { fastify as fastify4 } from "fastify4";
 import { rateLimit } from "sluice/fastify";
+import { draft11, triple } from "sluice/http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { oneToken } from "./setup.js";
 import { hearWarnings } from "../helpers/warned.js";
@@ -98,7 +99,7 @@ describe.each(versions)("$name", ({ framework }) => {
   test("two limits and a hook on writeHead between them add up", async () => {
     const app = framework();
     onTestFinished(() => void app.close());
-    await app.register(rateLimit, { ...options(), headers: ["triple"] });
+    await app.register(rateLimit, { ...options(), headers: [triple()] });
     app.addHook("onRequest", (_request, reply, next) => {
       const { raw } = reply;
       const writeHead = raw.writeHead.bind(raw) as (...args: unknown[]) => typeof raw;
@@ -109,7 +110,7 @@ describe.each(versions)("$name", ({ framework }) => {
       next();
     });
     await app.register(async (inner) => {
-      await inner.register(rateLimit, { ...options("two"), headers: ["draft-11"] });
+      await inner.register(rateLimit, { ...options("two"), headers: [draft11()] });
       inner.get("/", (_request, reply) => void reply.hijack().raw.end("ok"));
     });
     await app.listen({ port: 0, host: "127.0.0.1" });
@@ -119,7 +120,7 @@ describe.each(versions)("$name", ({ framework }) => {
 
   test("an app behind an app sends its own fields beside those of the outer one", async () => {
     const inner = framework();
-    await inner.register(rateLimit, { ...options("two"), headers: ["draft-11"] });
+    await inner.register(rateLimit, { ...options("two"), headers: [draft11()] });
     inner.get("/", async () => "ok");
     await inner.ready();
     const outer = framework();

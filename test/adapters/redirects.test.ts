@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
-import { xRateLimit } from "sluice/http";
+import { draft11, triple, xRateLimit } from "sluice/http";
 import * as forNode from "sluice/node";
 import * as forWeb from "sluice/web";
 import { definePolicy, MemoryStore, perSecond } from "sluice";
@@ -17,7 +17,7 @@ import { listen } from "./rows/listen.js";
 const LOGIN = "https://example.com/login";
 const of = (name: string, capacity: number) => ({ policy: definePolicy({ name, capacity, refill: perSecond(1) }), store: new MemoryStore({ clock: () => 0 }) });
 /** A limit that lets nine requests through, with a style of its own, and one behind it that lets one through. */
-const outer = () => ({ ...of("outer", 9), headers: ["triple", "draft-11", xRateLimit] as const, key: () => "all" });
+const outer = () => ({ ...of("outer", 9), headers: [triple(), draft11(), xRateLimit()] as const, key: () => "all" });
 const inner = () => of("inner", 1);
 
 /** Sends a request of a user, or of none. The redirect is not followed. */
@@ -36,7 +36,7 @@ async function fastifyOf(framework: typeof fastify, answer: (reply: { redirect(u
   onTestFinished(() => void app.close());
   await app.register(forFastify.rateLimit, outer());
   const limited = app.rateLimit({
-    ...inner(), headers: ["triple", "draft-11"], key: ({ headers }) => headers["user"]?.toString(),
+    ...inner(), headers: [triple(), draft11()], key: ({ headers }) => headers["user"]?.toString(),
     respond: (_, __, reply) => answer(reply), unidentified: (_, __, reply) => answer(reply),
   });
   app.get("/", { onRequest: limited }, async () => "ok");

@@ -41,9 +41,9 @@ describe("an option of another library", () => {
     ["keyGenerator", 'key: (request) => ["user", userOf(request)]` with your own `userOf`'],
     ["keyPrefix", "a `name` in the policy"],
     ["storeClient", "store: new RedisStore(client)"],
-    ["standardHeaders", 'headers: ["triple", "draft-11"]'],
-    ["legacyHeaders", "headers: [xRateLimit]"],
-    ["addHeaders", "headers: [xRateLimit]"],
+    ["standardHeaders", 'headers: [triple(), draft11()]'],
+    ["legacyHeaders", "headers: [xRateLimit()]"],
+    ["addHeaders", "headers: [xRateLimit()]"],
     ["message", 'respond: ({ problem }) => ({ ...problem, message: "Slow down" })'],
     ["skipFailedRequests", "actualCost: ({ status }) => (status >= 400 ? 0 : undefined)"],
     ["skipSuccessfulRequests", "actualCost: ({ status }) => (status < 400 ? 0 : undefined)"],
@@ -66,7 +66,7 @@ describe("an option of another library", () => {
     ["maxQueueSize", "`maxWaitersPerKey` of `createWaiter`"],
     ["whiteList", "skip: (request) => boolean"],
     ["hook", 'hook: "preHandler"'],
-    ["retryAfter", 'headers: ["triple", "draft-11", retryAfterDate]'],
+    ["retryAfter", 'headers: [triple(), draft11(), retryAfterDate()]'],
   ])("%s of a gate gets the text that replaces it", (name, here) => {
     const message = ofGate({ [name]: 1 });
     expect(message).toMatch(new RegExp(`^Unknown option \`${name}\` \\(of [a-z@/, -]+\\)\\. Here: `));
@@ -102,7 +102,7 @@ describe("an option of another library", () => {
 
 describe("all old options are named at once, with the caller's own numbers and the guide of the adapter", () => {
   const cures = "for `keyGenerator`, `key: (request) => [\"user\", request.user?.id]`, from the signed-in user; " +
-    "for `standardHeaders`, `headers: [\"triple\", \"draft-11\"]`, the default, or `[]` for none";
+    "for `standardHeaders`, `headers: [triple(), draft11()]`, the default, or `[]` for none";
 
   test("express-rate-limit in sluice/express", () => {
     const old = { windowMs: 60_000, limit: 5, keyGenerator: key, standardHeaders: true };

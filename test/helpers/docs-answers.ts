@@ -1,7 +1,7 @@
 // Makes the answers that the documentation quotes: `<!-- docs: answer name -->` above an http block.
 import { expect } from "vitest";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
-import { draft11, draft6, draft7, retryAfterDate, xRateLimit } from "../../src/http/index.js";
+import { draft11, draft7, retryAfterDate, xRateLimit } from "../../src/http/index.js";
 import { MemoryStore, perDay, perMinute, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
 import { guard } from "sluice/store";
 
@@ -47,8 +47,7 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "date 429": after(4, { policy: bulk, headers: [retryAfterDate({ clock })] }),
   "cors 200": after(1, {}, { origin: "https://app.example" }),
   "partition 200": after(1, { headers: [draft11({ partitionKey: () => new Uint8Array([1, 2, 3, 4, 5, 6]) })] }),
-  "draft-6 200": after(2, { policy: bulk, headers: [draft6] }),
-  "draft-7 200": after(2, { policy: bulk, headers: [draft7] }),
+  "draft-7 200": after(2, { policy: bulk, headers: [draft7()] }),
   "x-ratelimit 200": after(2, { policy: bulk, headers: [xRateLimit({ clock })] }),
 };
 

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { parseList, type Item } from "structured-headers";
 import { expect, test } from "vitest";
-import { createGate, draft11, retryAfterDate, vendorHeaders, type MaybeKey } from "sluice/http";
+import { createGate, draft11, retryAfterDate, triple, vendorHeaders, type MaybeKey } from "sluice/http";
 import { definePolicy, MemoryStore, perSecond, type AsyncStore, type Key, type Store } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
@@ -176,8 +176,8 @@ test("37 · a request from another origin gets exactly the fields that were sent
   expect(exposed(pass).map((name) => name.toLowerCase())).toEqual(pass.names);
   const refusal = exhaust(gate, asking);
   expect(exposed(refusal)).toEqual(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy", "RateLimit", "Retry-After"]);
-  expect(exposed(exhaust(open({ headers: [vendorHeaders({ remaining: "X-Left" }), retryAfterDate] }), asking))).toEqual(["X-Left", "Retry-After", "Date"]);
-  expect(exposed(open({ headers: ["triple", "draft-11", retryAfterDate] }).ask(asking))).not.toContain("Date");
+  expect(exposed(exhaust(open({ headers: [vendorHeaders({ remaining: "X-Left" }), retryAfterDate()] }), asking))).toEqual(["X-Left", "Retry-After", "Date"]);
+  expect(exposed(open({ headers: [triple(), draft11(), retryAfterDate()] }).ask(asking))).not.toContain("Date");
   expect(exposed(open({ headers: [] }).ask(asking))).toEqual([]);
   expect(exposed(open({ unidentified: "refuse" }).ask({ ...asking, user: null }))).toEqual([]);
   expect(exposed(open().ask())).toEqual([]);
@@ -208,7 +208,7 @@ test("42 · by default nothing stands for the caller: no pk, and no answer echoe
 
 test("42 · nothing stands for callers without an identity, and partitionKey is not asked for them", () => {
   const asked: Key[] = [];
-  const gate = open({ headers: ["triple", draft11({ partitionKey: (key) => (asked.push(key), new Uint8Array([1])) })] });
+  const gate = open({ headers: [triple(), draft11({ partitionKey: (key) => (asked.push(key), new Uint8Array([1])) })] });
   expect(gate.ask({ user: null }).field("RateLimit")).toBe('"small";r=2;t=2');
   expect(gate.ask({ user: "bob" }).field("RateLimit")).toBe('"small";r=2;t=2;pk=:AQ==:');
   expect(asked).toEqual(["bob"]);
@@ -217,7 +217,7 @@ test("42 · nothing stands for callers without an identity, and partitionKey is 
 test("42 · pk is a Byte Sequence of what partitionKey makes of the key, in every RateLimit and nowhere else", () => {
   const hash = (key: Key): Uint8Array => createHmac("sha256", "k").update(JSON.stringify(key)).digest().subarray(0, 9);
   for (const policy of [SMALL, TWO]) {
-    const gate = open({ policy, headers: ["triple", draft11({ partitionKey: hash })] });
+    const gate = open({ policy, headers: [triple(), draft11({ partitionKey: hash })] });
     for (const answer of [gate.ask(), exhaust(gate)]) {
       const members = parseList(answer.field("RateLimit") ?? "") as Item[];
       for (const [, params] of members) expect(Buffer.from(params.get("pk") as ArrayBuffer)).toEqual(hash("ann"));

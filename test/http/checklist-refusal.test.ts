@@ -1,7 +1,7 @@
 /** Checklist of the HTTP contract, items 1, 2, 9 to 11, 13, 16, 21, 27, 30 and 40: refusals. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createGate, draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type Refusal } from "sluice/http";
+import { createGate, draft11, draft7, retryAfterDate, triple, vendorHeaders, xRateLimit, type Refusal } from "sluice/http";
 import { combine, createLimiter, definePolicy, MemoryStore, perSecond, type Decision, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { seenTimes } from "../helpers/seen.js";
@@ -182,7 +182,7 @@ test("16 · on a frozen clock the first of C requests shows C-1, the C-th 0 with
 });
 
 test("21 · Retry-After is on no 2xx, 400 or 401", () => {
-  for (const headers of [undefined, ["triple"], [draft6], [draft7], [xRateLimit], []] as const) {
+  for (const headers of [undefined, [triple()], [draft7()], [xRateLimit()], []]) {
     const styles = headers === undefined ? {} : { headers };
     const gate = open(styles);
     expect(gate.ask({ cost: 0 }).field("Retry-After")).toBeUndefined();
@@ -225,7 +225,7 @@ test("30 · as an HTTP-date, Retry-After is the wall clock plus the wait, rounde
   const policy = { capacity: 1, refill: { tokens: 1, everyMs: 3_000 } };
   for (let phase = 0; phase < 1_000; phase += 37) {
     const wall = Date.UTC(1994, 10, 6, 8, 49, 34) + phase;
-    const gate = open({ policy, headers: ["triple", "draft-11", retryAfterDate({ clock: () => wall })] }, monotonic);
+    const gate = open({ policy, headers: [triple(), draft11(), retryAfterDate({ clock: () => wall })] }, monotonic);
     const date = exhaust(gate).field("Retry-After") ?? "";
     expect(date, `phase ${phase}`).toBe(`Sun, 06 Nov 1994 08:49:${phase === 0 ? "37" : "38"} GMT`);
     // Against the response's own Date, which drops the fraction, it is the wait or up to a second more.
@@ -233,7 +233,7 @@ test("30 · as an HTTP-date, Retry-After is the wall clock plus the wait, rounde
     expect(Date.parse(date) - dated).toBeGreaterThanOrEqual(3_000);
     expect(Date.parse(date) - dated).toBeLessThanOrEqual(4_000);
   }
-  const refusal = exhaust(open({ policy, headers: ["triple", "draft-11", retryAfterDate] }, monotonic));
+  const refusal = exhaust(open({ policy, headers: [triple(), draft11(), retryAfterDate()] }, monotonic));
   expect(refusal.field("Retry-After")).toMatch(/^(Sun|Mon|Tue|Wed|Thu|Fri|Sat), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/);
   expect([refusal.body["retry_after"], refusal.field("RateLimit-Reset")]).toEqual([3, "3"]);
 });

@@ -1,5 +1,5 @@
 import { combine, createLimiter, createObserver, definePolicy, MemoryStore, perSecond, unlimited, type Limiter, type LimiterEvent, type LimiterOptions, type Policy, type Store } from "sluice";
-import { createGate, decisionOf, decisionsOf, draft11, type GateOptions, type PassVerdict } from "sluice/http";
+import { createGate, decisionOf, decisionsOf, draft11, triple, type GateOptions, type PassVerdict } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { answerOf, brokenStore, end, reader, type Answer } from "./asking.js";
@@ -294,7 +294,7 @@ describe("the response", () => {
   });
 
   test("16, 42 · has a partition key for each member, made before anything is charged", async () => {
-    const headers = (make: (key: unknown) => Uint8Array) => ({ headers: ["triple", draft11({ partitionKey: make })] });
+    const headers = (make: (key: unknown) => Uint8Array) => ({ headers: [triple(), draft11({ partitionKey: make })] });
     const answer = await open(headers((key) => new TextEncoder().encode(String(key)))).ask();
     expect(listed(answer, "RateLimit")).toEqual([`"tenant";r=3;t=15;pk=:${btoa("acme")}:`, `"user";r=2;t=2;pk=:${btoa("ann")}:`]);
     const { ask, lefts } = open(headers((key) => new Uint8Array(key === "ann" ? 1 : 129)));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createGate, draft11, type GateOptions, type Outcome } from "sluice/http";
+import { createGate, draft11, triple, type GateOptions, type Outcome } from "sluice/http";
 import { createLimiter, daily, definePolicy, MemoryStore, monotonicClock, perSecond, unlimited, type AsyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
@@ -22,7 +22,7 @@ describe("order", () => {
       cost: () => say("cost", 2),
       policy: () => say("policy", SMALL),
       onDecision: () => void notes.push("onDecision"),
-      headers: ["triple", draft11({ partitionKey: () => (notes.push("partitionKey"), new Uint8Array()) })],
+      headers: [triple(), draft11({ partitionKey: () => (notes.push("partitionKey"), new Uint8Array()) })],
     };
   };
 

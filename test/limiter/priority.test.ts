@@ -1,5 +1,5 @@
 import { createLimiter, MemoryStore } from "sluice";
-import { createGate } from "sluice/http";
+import { createGate, triple } from "sluice/http";
 import { leased } from "sluice/lease";
 import { casStore, type CasBackend } from "sluice/store";
 import { ManualClock } from "sluice/testing";
@@ -35,7 +35,7 @@ test("the local share leaves room in the same proportion", async () => {
 
 test("a gate's fields show the budget of each request's own policy", async () => {
   const gate = createGate<Request>(
-    { policy: (request) => (request.url.endsWith("/export") ? bulk : all), key: () => "ann", headers: ["triple"], store: new MemoryStore({ clock: clock.now }) },
+    { policy: (request) => (request.url.endsWith("/export") ? bulk : all), key: () => "ann", headers: [triple()], store: new MemoryStore({ clock: clock.now }) },
     webReader,
   );
   const fieldsOf = async (path: string) => (await gate(new Request(`http://localhost${path}`)) as { readonly fields: readonly string[] }).fields;

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, monotonicClock, monthly, perMinute, StoreError, TokenBucket, weekly, type AsyncStore, type Decision, type Policy,
 } from "sluice";
-import { createGate } from "sluice/http";
+import { createGate, draft11, triple } from "sluice/http";
 import { leased } from "sluice/lease";
 import { guard, type Records } from "sluice/store";
 import { consumeRecords } from "../helpers/records.js";
@@ -170,7 +170,7 @@ describe("13 · header fields of a quota", () => {
     const clock = new ManualClock(NOON);
     const policy = definePolicy({ name: "api", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "day", capacity: 2, renews: daily({ timeZone: "Europe/Berlin" }) }] });
     const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
-    const writer = createHeaderWriter(["triple", "draft-11"]);
+    const writer = createHeaderWriter([triple(), draft11()]);
     const fieldsOf = (decision: Decision): Record<string, string> => {
       const fields = writer.write(policy, decision);
       return Object.fromEntries(fields.flatMap((name, i) => (i % 2 === 0 ? [[name, fields[i + 1] as string]] : [])));

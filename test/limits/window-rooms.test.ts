@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { casStore } from "sluice/store";
 import { consumeRecords } from "../helpers/records.js";
 import { leased } from "sluice/lease";
+import { draft11, triple } from "sluice/http";
 import {
   afterMs, combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, TokenBucket, whenDone, type Decision, type LimitOptions,
   type Policy, type PolicyOptions,
@@ -19,7 +20,7 @@ const limiterAt = (clock: ManualClock, options: PolicyOptions = policy) => creat
 test("L22 · its fields state the window, the tokens left, and seconds until they are back", () => {
   const clock = new ManualClock(0);
   const limiter = limiterAt(clock);
-  const writer = createHeaderWriter(["triple", "draft-11"]);
+  const writer = createHeaderWriter([triple(), draft11()]);
   const fieldsOf = (decision: Decision): Record<string, string> => {
     const list = writer.write(policy, decision);
     return Object.fromEntries(list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1] as string]] : [])));

@@ -10,7 +10,7 @@ import { combine, createLimiter, createObserver, definePolicy, perSecond, rateLi
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
-import { createGate, draft7, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Outcome, type Problem, type RefuseVerdict } from "sluice/http";
+import { createGate, draft7, triple, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Outcome, type Problem, type RefuseVerdict } from "sluice/http";
 import * as forNode from "sluice/node";
 import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
 import * as forWeb from "sluice/web";
@@ -280,7 +280,7 @@ vendorHeaders({ limit: "X-Limit", remaining: undefined, reset: undefined, resetF
 
 // Header styles: two by name, the others imported.
 
-forExpress.rateLimit({ policy, key: () => "ann", headers: ["triple", draft7, xRateLimit, vendorHeaders({ used: "X-Used" })] });
+forExpress.rateLimit({ policy, key: () => "ann", headers: [triple(), draft7(), xRateLimit(), vendorHeaders({ used: "X-Used" })] });
 // @ts-expect-error
 forExpress.rateLimit({ policy, key: () => "ann", headers: ["draft-7"] });
 // @ts-expect-error

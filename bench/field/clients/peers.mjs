@@ -14,7 +14,7 @@ import pRetry from "p-retry";
 import * as rax from "retry-axios";
 import { Agent, request, RetryAgent } from "undici";
 import { createFetch } from "../../../src/client/index.ts";
-import { xRateLimit } from "../../../src/http/index.ts";
+import { triple, xRateLimit } from "../../../src/http/index.ts";
 import { versionOf } from "../drive.mjs";
 
 const versionsOf = (...names) => names.map((name) => `${name} ${versionOf(name)}`).join(", ");
@@ -146,7 +146,7 @@ const octokitThrottling = {
 };
 
 /** On a server with the fields that the throttling plugin reads. */
-const octokitOnItsFields = { ...octokitThrottling, name: "the same, server with `X-RateLimit-*`", server: { headers: ["triple", xRateLimit] } };
+const octokitOnItsFields = { ...octokitThrottling, name: "the same, server with `X-RateLimit-*`", server: { headers: [triple(), xRateLimit()] } };
 
 const awsPeer = {
   name: "AWS SDK",

@@ -84,7 +84,7 @@ export const GUIDES: Readonly<Record<string, string>> = {
   [UPSTASH]: `${DOCS}/moving/from-upstash-ratelimit.md`,
 };
 
-const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
+const X_FIELDS_TEXT = "`headers: [xRateLimit()]` for X-RateLimit fields, from sluice/http";
 const ANSWER_TEXT =
   '`respond: ({ problem }) => ({ ...problem, message: "Slow down" })` for another object, or `respond` with the ' +
   'arguments of a handler for any other answer';
@@ -184,11 +184,11 @@ export const FOREIGN: readonly Replacement[] = [
   { of: [FASTIFY], names: "hook", here: '`hook: "preHandler"` in the options of sluice/fastify', gate: true },
   {
     of: [EXPRESS, HONO], names: "standardHeaders",
-    here: '`headers: ["triple", "draft-11"]`, the default, or `[]` for none', gate: true,
+    here: '`headers: [triple(), draft11()]`, the default, or `[]` for none', gate: true,
   },
   {
     of: [FASTIFY], names: "enableDraftSpec",
-    here: '`headers: ["triple", "draft-11"]`, the default, or `[]` for none', gate: true,
+    here: '`headers: [triple(), draft11()]`, the default, or `[]` for none', gate: true,
   },
   { of: [EXPRESS], names: "legacyHeaders", here: X_FIELDS_TEXT, gate: true },
   { of: [FASTIFY], names: "addHeaders addHeadersOnExceeding", here: X_FIELDS_TEXT, gate: true },
@@ -196,7 +196,7 @@ export const FOREIGN: readonly Replacement[] = [
   {
     of: [EXPRESS],
     names: "retryAfter",
-    here: `${NONE_TEXT}; the value is always the exact wait. \`headers: ["triple", "draft-11", retryAfterDate]\` ` +
+    here: `${NONE_TEXT}; the value is always the exact wait. \`headers: [triple(), draft11(), retryAfterDate()]\` ` +
       "sends it as a date",
     gate: true,
   },

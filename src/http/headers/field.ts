@@ -39,7 +39,7 @@ export interface FieldFacts {
   readonly partition: string;
 }
 
-/** One header field of a {@link HeaderFamily}. */
+/** One header field of a {@link HeaderStyle}. */
 export interface Field {
   /** The name, spelled as in its specification. */
   readonly name: string;
@@ -53,9 +53,11 @@ export interface Field {
 export type FieldValue = (facts: FieldFacts) => string | null;
 
 /**
- * A family of header fields for the `headers` option, such as {@link draft7} or the result of {@link vendorHeaders}.
+ * A family of header fields for the option `headers`, made by a function of `sluice/http`: {@link triple},
+ * {@link draft11}, {@link draft7}, {@link xRateLimit}, {@link retryAfterDate} or {@link vendorHeaders}. The default is
+ * `[triple(), draft11()]`.
  */
-export interface HeaderFamily {
+export interface HeaderStyle {
   /** The fields that it writes. */
   readonly fields: readonly Field[];
   /** @internal Throws a RangeError for a policy that these fields cannot express. */
@@ -66,16 +68,16 @@ export interface HeaderFamily {
   readonly retryAfter?: ((ms: number) => string) | undefined;
 }
 
-/** Marks a family of header fields. */
-export const BRAND = Symbol.for("sluice.headers");
+/** Marks a style. */
+const BRAND = Symbol.for("sluice.headers");
 
-/** Makes a family that every copy of this package recognizes. */
-export function headerFamily(fields: readonly Field[], others: Omit<HeaderFamily, "fields"> = {}): HeaderFamily {
-  return { [BRAND]: true, fields, ...others } as HeaderFamily;
+/** Makes a style that every copy of this package recognizes. */
+export function headerStyle(fields: readonly Field[], others: Omit<HeaderStyle, "fields"> = {}): HeaderStyle {
+  return { [BRAND]: true, fields, ...others } as HeaderStyle;
 }
 
-/** Whether {@link headerFamily} made `value`, in this copy of the package or another. */
-export function isHeaderFamily(value: unknown): value is HeaderFamily {
+/** Whether {@link headerStyle} made `value`, in this copy of the package or another. */
+export function isHeaderStyle(value: unknown): value is HeaderStyle {
   return BRAND in Object(value);
 }
 

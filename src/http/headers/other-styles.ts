@@ -1,12 +1,8 @@
 import { checkOptions, expected } from "../../core/check.js";
+import { wallClock, type Clock } from "../../core/clock.js";
 import type { Policy } from "../../core/policy.js";
 import { LAST_DATE_MS, toHttpDate } from "../retry-after/retry-after.js";
-import type { Key } from "../../core/key.js";
-import {
-  headerFamily, policyValue, TOKEN, BRAND, type Field, type FieldFacts, type FieldValue, type HeaderFamily,
-} from "./field.js";
-import { partitionsOf } from "./partition.js";
-import { draft11Fields, triple } from "./writer.js";
+import { headerStyle, policyValue, TOKEN, type Field, type FieldFacts, type FieldValue, type HeaderStyle } from "./field.js";
 
 const INTEGER_POLICY: Field = {
   name: "RateLimit-Policy",
@@ -16,86 +12,59 @@ const INTEGER_POLICY: Field = {
 function checkCapacitiesDiffer(policy: Policy): void {
   if (new Set(policy.limits.map((limit) => limit.capacity)).size === policy.limits.length) return;
   throw new RangeError(
-    `Expected the limits of policy "${policy.name}" to have different capacities, got equal ones. draft6 and ` +
-    `draft7 identify a limit by its capacity; use "draft-11" or other numbers`,
+    `Expected the limits of policy "${policy.name}" to have different capacities, got equal ones. draft7() ` +
+    "identifies a limit by its capacity; use draft11() or other numbers",
   );
 }
-
-/**
- * The header fields of draft-ietf-httpapi-ratelimit-headers-06: the triple, and `RateLimit-Policy` as integers.
- *
- * Cannot be combined with `"triple"` or `"draft-11"`, which use the same names. Throws a RangeError for a policy with
- * two limits of equal capacity.
- * @example
- * const options = { headers: [draft6] };
- */
-export const draft6: HeaderFamily = headerFamily([...triple.fields, INTEGER_POLICY], { check: checkCapacitiesDiffer });
 
 /**
  * The header fields of draft-ietf-httpapi-ratelimit-headers-07: one combined `RateLimit`, and `RateLimit-Policy` as
  * integers.
  *
- * Cannot be combined with `"draft-11"`, which uses the same names. Throws a RangeError for a policy with two limits of
- * equal capacity.
+ * Cannot be combined with {@link draft11}, which uses the same names. Throws a RangeError for a policy with two limits
+ * of equal capacity.
  * @example
- * const options = { headers: ["triple", draft7] };
+ * const options = { headers: [triple(), draft7()] };
  */
-export const draft7: HeaderFamily = headerFamily(
-  [
-    {
-      name: "RateLimit",
-      under: () => ({ shown, resetSeconds }) => `limit=${shown.capacity}, remaining=${shown.remaining}, reset=${resetSeconds}`,
-    },
-    INTEGER_POLICY,
-  ],
-  { check: checkCapacitiesDiffer },
-);
+export function draft7(): HeaderStyle {
+  return headerStyle(
+    [
+      {
+        name: "RateLimit",
+        under: () => ({ shown, resetSeconds }) => `limit=${shown.capacity}, remaining=${shown.remaining}, reset=${resetSeconds}`,
+      },
+      INTEGER_POLICY,
+    ],
+    { check: checkCapacitiesDiffer },
+  );
+}
 
 /**
  * `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`, the last in seconds since 1970.
  *
- * Clients can use it only when their clock agrees with the server's.
+ * Clients can use it only when their clock agrees with the server's. `clock` is a clock since 1970, by default the
+ * process's date.
  * @example
- * const options = { headers: ["triple", xRateLimit] };
+ * const options = { headers: [triple(), xRateLimit()] };
  */
-export const xRateLimit: ClockedStyle = clockedStyle((now) =>
-  headerFamily([
+export function xRateLimit(options: { readonly clock?: Clock | undefined } = {}): HeaderStyle {
+  const now = dateOf(checkOptions(options, ["clock"]).clock);
+  return headerStyle([
     { name: "X-RateLimit-Limit", under: () => ({ shown }) => String(shown.capacity) },
     { name: "X-RateLimit-Remaining", under: () => ({ shown }) => String(shown.remaining) },
     { name: "X-RateLimit-Reset", under: () => ({ resetMs }) => epochSeconds(now, resetMs) },
-  ]),
-);
-
-/**
- * `Retry-After` as a date instead of seconds. It is exact only when the clocks of server and client agree.
- * @example
- * const options = { headers: ["triple", "draft-11", retryAfterDate] };
- */
-export const retryAfterDate: ClockedStyle = clockedStyle((now) =>
-  headerFamily([], { retryAfter: (ms) => toHttpDate(now() + ms) }),
-);
-
-/** The options of {@link draft11}. */
-export interface Draft11Options {
-  /**
-   * Returns the bytes of `pk`, which identifies the bucket in the `RateLimit` field: at most 128. Default: no `pk`.
-   * Return a keyed hash of the key. Clients can guess the input of a plain hash of a user's id. Called before anything
-   * is charged. When it fails, the request fails with the framework's error.
-   */
-  readonly partitionKey?: ((key: Key) => Uint8Array) | undefined;
+  ]);
 }
 
 /**
- * `RateLimit-Policy` and `RateLimit` as in draft-ietf-httpapi-ratelimit-headers-11, with a partition key.
+ * `Retry-After` as a date instead of seconds. It is exact only when the clocks of server and client agree. `clock` is a
+ * clock since 1970, by default the process's date.
  * @example
- * const options = { headers: ["triple", draft11({ partitionKey: (key) => hash(key) })] };
+ * const options = { headers: [triple(), draft11(), retryAfterDate()] };
  */
-export function draft11(options: Draft11Options = {}): HeaderFamily {
-  const { partitionKey } = checkOptions(options, ["partitionKey"]);
-  if (partitionKey !== undefined && typeof partitionKey !== "function") {
-    throw new TypeError(expected("partitionKey", "a function", partitionKey));
-  }
-  return headerFamily(draft11Fields.fields, { partitionOf: partitionKey && partitionsOf(partitionKey) });
+export function retryAfterDate(options: { readonly clock?: Clock | undefined } = {}): HeaderStyle {
+  const now = dateOf(checkOptions(options, ["clock"]).clock);
+  return headerStyle([], { retryAfter: (ms) => toHttpDate(now() + ms) });
 }
 
 /** The unit of a vendor's reset field. All are rounded up. */
@@ -116,7 +85,7 @@ export interface VendorHeaders {
   /** The field for the wait in milliseconds. Sent with 429 only. */
   readonly retryAfterMs?: string | undefined;
   /** The clock of a `reset` that holds an instant, in milliseconds since 1970. Default `Date.now`. */
-  readonly clock?: (() => number) | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /**
@@ -126,12 +95,12 @@ export interface VendorHeaders {
  * itself, and for a `reset` without `resetFormat`.
  * @example
  * const quota = vendorHeaders({ remaining: "X-Quota-Remaining", retryAfterMs: "Retry-After-Ms" });
- * const options = { headers: ["triple", quota] };
+ * const options = { headers: [triple(), quota] };
  */
-export function vendorHeaders(names: VendorHeaders): HeaderFamily {
+export function vendorHeaders(names: VendorHeaders): HeaderStyle {
   checkOptions(names, MEMBERS, 'an object such as { limit: "X-Limit" }');
-  const { reset, resetFormat = "", clock = Date.now } = names;
-  const now = checkedClock(clock);
+  const { reset, resetFormat = "", clock } = names;
+  const now = dateOf(clock);
   if (reset !== undefined && !Object.hasOwn(RESET, resetFormat)) {
     throw new RangeError(
       expected(
@@ -159,7 +128,7 @@ export function vendorHeaders(names: VendorHeaders): HeaderFamily {
   if (fields.length === 0) {
     throw new RangeError('Expected `vendorHeaders` to get at least one field name, such as { limit: "X-Limit" }, got none');
   }
-  return headerFamily(fields);
+  return headerStyle(fields);
 }
 
 const MEMBERS = [
@@ -189,32 +158,12 @@ function epochSeconds(now: () => number, resetMs: number): string {
   return String(Math.ceil((now() + resetMs) / 1_000));
 }
 
-/** The clock of a style that sends an instant. */
-export interface StyleClock {
-  /** Returns milliseconds since 1970. Default `Date.now`. */
-  readonly clock?: (() => number) | undefined;
-}
-
-/** A style that sends an instant. Use it as it is, or call it to get one with another clock. */
-export interface ClockedStyle extends HeaderFamily {
-  (options?: StyleClock): HeaderFamily;
-}
-
-/** Makes a style that is a value and a function. `make` gets the clock. */
-function clockedStyle(make: (now: () => number) => HeaderFamily): ClockedStyle {
-  const style = (options: StyleClock = {}): HeaderFamily =>
-    make(checkedClock(checkOptions(options, ["clock"]).clock ?? Date.now));
-  // Date.now is read at each call, so that a test can replace it.
-  return Object.assign(style, { [BRAND]: true }, make(checkedClock(() => Date.now()))) as ClockedStyle;
-}
-
-/** Returns the clock, which then throws a RangeError for a reading that is not finite. */
-function checkedClock(clock: () => number): () => number {
-  if (typeof clock !== "function") {
-    throw new TypeError(expected("clock", "a function that returns milliseconds since 1970", clock));
-  }
+/** Returns a reader of the date, which throws a RangeError for a reading that is not finite. */
+function dateOf(clock: Clock | undefined): () => number {
+  // `Date.now` is read at each call, so that a test can replace it.
+  const read = clock === undefined ? () => Date.now() : wallClock(clock);
   return () => {
-    const now = clock();
+    const now = read();
     if (!Number.isFinite(now)) throw new RangeError(expected("clock()", "a finite number of milliseconds", now));
     return now;
   };

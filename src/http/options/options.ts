@@ -6,7 +6,7 @@ import type { CostOf, Limiter, PolicyOf } from "../../limiter/limiter.js";
 import type { LimiterOptions } from "../../limiter/options.js";
 import type { Unlimited } from "../../limiter/unlimited.js";
 import type { AnyKey, MaybeKeyList, MaybeKeyOf } from "../caller.js";
-import type { HeaderStyle } from "../headers/writer.js";
+import type { HeaderStyle } from "../headers/field.js";
 import type { Refusal, UnidentifiedRefusal } from "../response/own-answer.js";
 import type { Problem } from "../response/problem.js";
 import type { Outcome } from "../response/work.js";
@@ -122,8 +122,9 @@ export type SharedOptions<Request, Rest extends readonly unknown[] = []> = {
    */
   readonly skip?: ((request: Request, ...rest: Rest) => boolean | Promise<boolean>) | undefined;
   /**
-   * The families of header fields that every limited response gets. Default `["triple", "draft-11"]`. `[]` sends none.
-   * `sluice/http` exports more families, with options of their own. A 429 has `Retry-After` with every value.
+   * The families of header fields that every limited response gets. Default `[triple(), draft11()]`. `[]` sends none.
+   * `sluice/http` exports the families, each a function with options of its own. A 429 has `Retry-After` with every
+   * value.
    */
   readonly headers?: readonly HeaderStyle[] | undefined;
   /**

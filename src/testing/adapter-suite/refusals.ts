@@ -141,7 +141,7 @@ export const refusalCases: readonly AdapterCase[] = [
     name: "22 · the response has the header styles of the `headers` option, and no others",
     cause: "The adapter drops the `headers` option, or sends other fields.",
     async run(start) {
-      const server = await start({ headers: [draft7, vendorHeaders({ remaining: "X-Left" })] });
+      const server = await start({ headers: [draft7(), vendorHeaders({ remaining: "X-Left" })] });
       const { fields, field } = await server.get("/ok");
       const limits = fields.filter(([name]) => name.startsWith("ratelimit")).map(([name]) => name);
       assertEqual([...limits].sort(), ["ratelimit", "ratelimit-policy"], "the RateLimit fields");

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { MemoryStore } from "sluice";
 import { createFetch } from "sluice/client";
-import { draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
+import { draft11, draft7, retryAfterDate, triple, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { readPolicies } from "../../../examples/server/config.js";
@@ -13,13 +13,12 @@ import { ExampleServer } from "../../examples/example-server.js";
 
 const vendor = vendorHeaders({ limit: "X-Limit", remaining: "X-Left", reset: "X-Again", resetFormat: "iso-8601", retryAfterMs: "Retry-After-Ms" });
 const styles: [name: string, headers: HeaderStyle[]][] = [
-  ["triple", ["triple"]],
-  ["draft-6", [draft6]],
-  ["draft-7", [draft7]],
-  ["draft-11", ["draft-11"]],
-  ["x-ratelimit", [xRateLimit]],
+  ["triple", [triple()]],
+  ["draft-7", [draft7()]],
+  ["draft-11", [draft11()]],
+  ["x-ratelimit", [xRateLimit()]],
   ["names of one's own", [vendor]],
-  ["the default", ["triple", "draft-11"]],
+  ["the default", [triple(), draft11()]],
   ["no budget fields", []],
 ];
 const forms = ["seconds", "http-date"] as const;
@@ -74,7 +73,7 @@ async function meet({ headers, retryAfter = "seconds", shortByMs = 0 }: { header
   const server = await buildServer({
     policies: readPolicies({ SLUICE_INTERACTIVE_CAPACITY: "1", SLUICE_INTERACTIVE_TOKENS: "1", SLUICE_INTERACTIVE_EVERY_MS: "3000" }),
     store: new MemoryStore({ clock: clock.now }),
-    telling: { headers: retryAfter === "http-date" ? [...headers, retryAfterDate] : headers },
+    telling: { headers: retryAfter === "http-date" ? [...headers, retryAfterDate()] : headers },
     onDecision: () => {},
   });
   server.listen(0, "127.0.0.1");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { definePolicy, perMinute, perSecond, type Refill, MemoryStore } from "sluice";
 import { parseRateLimit } from "sluice/client";
-import { draft6, draft7 } from "sluice/http";
+import { draft11, draft7, triple } from "sluice/http";
 import { rateLimit } from "sluice/web";
 import { describe, expect, test } from "vitest";
 import type { TrafficResponse } from "../../../src/client/traffic/traffic.js";
@@ -173,7 +173,7 @@ describe("pace", () => {
     });
     const pauses = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 5, maxLength: 60 });
     await fc.assert(
-      fc.asyncProperty(limits, pauses, fc.constantFrom("draft-11" as const, "triple" as const, draft6, draft7), async (limit, list, style) => {
+      fc.asyncProperty(limits, pauses, fc.constantFrom(draft11(), triple(), draft7()), async (limit, list, style) => {
         const desk = new Desk();
         const server = rateLimit({ policy: definePolicy(limit), store: new MemoryStore({ clock: desk.time.now }), headers: [style], key: () => "me" })(() => new Response());
         for (const pause of list) {
@@ -197,7 +197,7 @@ describe("pace", () => {
       fc.asyncProperty(costs, rates, steps, async (costOf, refill, list) => {
         const desk = new Desk();
         const server = rateLimit({
-          policy: definePolicy({ capacity: 60, refill }), store: new MemoryStore({ clock: desk.time.now }), headers: ["draft-11"], key: () => "me",
+          policy: definePolicy({ capacity: 60, refill }), store: new MemoryStore({ clock: desk.time.now }), headers: [draft11()], key: () => "me",
           cost: (request) => costOf[new URL(request.url).pathname as "/a"],
         })(() => new Response());
         // The first call of each route is the first that states its cost.

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { draft7, xRateLimit } from "sluice/http";
+import { draft11, draft7, triple, xRateLimit, type HeaderStyle } from "sluice/http";
 import { describe, expect, test } from "vitest";
 import { crowd } from "../../../bench/client/outage.js";
 import { FIFTY, simulate, type Run } from "../../../bench/client/simulate.js";
@@ -24,8 +24,8 @@ describe("fifty callers under one budget", { timeout: 60_000 }, () => {
     expect(run.doneMs).toBeLessThan(SOONEST_MS * 1.1);
   });
 
-  test.each([["triple", "triple"], ["draft-7", draft7], ["draft-11", "draft-11"], ["x-ratelimit", xRateLimit]] as const)("2 refusals at most with the fields of style %s alone", async (_, style) => {
-    expect(refusals(await play("shared and paced", 1, { headers: [style], callsEach: 4 }))).toBeLessThanOrEqual(2);
+  test.each([["triple", triple], ["draft-7", draft7], ["draft-11", draft11], ["x-ratelimit", xRateLimit]] as ReadonlyArray<[string, () => HeaderStyle]>)("2 refusals at most with the fields of style %s alone", async (name, style) => {
+    expect(refusals(await play("shared and paced", 1, { headers: ({ clock }) => [name === "x-ratelimit" ? xRateLimit({ clock }) : style()], callsEach: 4 }))).toBeLessThanOrEqual(2);
   });
 
   test("shared waits alone: less than half the refusals of separate calls", async () => {

@@ -1,5 +1,5 @@
 import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, type Key } from "sluice";
-import { createGate, createHeaderWriter, draft11, type GateOptions } from "sluice/http";
+import { createGate, createHeaderWriter, draft11, triple, type GateOptions } from "sluice/http";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ const gates: readonly [name: string, open: (partitionKey: Make) => { ask: () => 
 
 function openWith(partitionKey: Make, optionsOver: (store: MemoryStore) => object) {
   const store = new MemoryStore({ clock: new ManualClock().now });
-  const gate = createGate<Ask>({ ...optionsOver(store), headers: ["triple", draft11({ partitionKey: partitionKey as () => Uint8Array })] } as unknown as GateOptions<Ask>, reader);
+  const gate = createGate<Ask>({ ...optionsOver(store), headers: [triple(), draft11({ partitionKey: partitionKey as () => Uint8Array })] } as unknown as GateOptions<Ask>, reader);
   return {
     ask: async () => answerOf(await gate({})),
     spent: () => 13 - store.peek(USER, "ann", 1).remaining - store.peek(TENANT, "acme", 1).remaining,
@@ -84,7 +84,7 @@ describe.each(gates)("L16 · with %s, `partitionKey`", (_, open) => {
 });
 
 test("L16 · a header writer takes 128 bytes for `pk`, and no more", () => {
-  const writer = createHeaderWriter(["draft-11"]);
+  const writer = createHeaderWriter([draft11()]);
   const decision = new MemoryStore().consume(USER, "ann", 1);
   expect(writer.write(USER, decision, new Uint8Array(128)).join()).toContain(";pk=:AAAA");
   expect(() => writer.write(USER, decision, new Uint8Array(129))).toThrow(new RangeError("Expected `partition` to have at most 128 bytes, got 129. Shorten it with a hash"));

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { createGate, draft11, draft6, draft7, vendorHeaders, type GateOptions, type VendorHeaders } from "sluice/http";
+import { createGate, draft11, draft7, triple, vendorHeaders, type GateOptions, type VendorHeaders } from "sluice/http";
 import { createLimiter, definePolicy, MemoryStore, perSecond } from "sluice";
 import { LIMITER_OPTIONS } from "../../../src/limiter/options.js";
 import { open, openLater, reader, SMALL, type AnyOptions, type Ask } from "../asking.js";
@@ -51,33 +51,42 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     expect(make(options)).toThrow(new type(message));
   });
 
-  const STYLES = 'Expected `headers` to be a list of "triple", "draft-11" and styles from "sluice/http", got';
+  const STYLES = 'Expected `headers` to be a list of styles from "sluice/http", such as [triple(), draft11()], got';
+  const LIST = "Expected `headers` to be a list such as [triple(), draft11()], got";
   const VENDOR = 'For names of your own: import { vendorHeaders } from "sluice/http"; headers: [vendorHeaders({ limit: "X-Limit" })]';
-  const wrongHeaders: [name: string, headers: unknown, error: typeof TypeError | typeof RangeError, message: string][] = [
-    ["one style instead of a list", "triple", TypeError, 'Expected `headers` to be a list such as ["triple", "draft-11"], got "triple"'],
-    ["true", true, TypeError, 'Expected `headers` to be a list such as ["triple", "draft-11"], got true'],
-    ["an unknown name", ["draft-8"], RangeError, `${STYLES} "draft-8"`],
-    ["a name that objects have", ["toString"], RangeError, `${STYLES} "toString"`],
-    ["draft-6", ["draft-6"], RangeError, `${STYLES} "draft-6". Write: import { draft6 } from "sluice/http"; headers: [draft6]`],
-    ["draft-7", ["triple", "draft-7"], RangeError, `${STYLES} "draft-7". Write: import { draft7 } from "sluice/http"; headers: [draft7]`],
-    ["x-ratelimit", ["x-ratelimit"], RangeError, `${STYLES} "x-ratelimit". Write: import { xRateLimit } from "sluice/http"; headers: [xRateLimit]`],
-    ["null", [null], TypeError, `${STYLES} null. ${VENDOR}`],
-    ["a number", [5], TypeError, `${STYLES} 5. ${VENDOR}`],
-    ["vendor names inline", [{ limit: "X-Limit" }], TypeError, `${STYLES} an object. ${VENDOR}`],
-    ["undefined", ["triple", undefined], TypeError, `${STYLES} undefined. ${VENDOR}`],
-    ["a hole", Object.assign(["triple"], { 2: "draft-11" }), TypeError, `${STYLES} undefined. ${VENDOR}`],
-    ["an empty object", [{}], TypeError, `${STYLES} an object. ${VENDOR}`],
-    ["a list in the list", [["triple"]], TypeError, `${STYLES} an array of 1. ${VENDOR}`],
+  const written = (name: string, code = `${name}()`) => `Write: import { ${name} } from "sluice/http"; headers: [${code}]`;
+  const DRAFT_6 = 'vendorHeaders({ limit: "RateLimit-Limit", remaining: "RateLimit-Remaining", reset: "RateLimit-Reset", resetFormat: "delta-seconds" })';
+  const wrongHeaders: [name: string, headers: unknown, message: string][] = [
+    ["one style instead of a list", "triple", `${LIST} "triple". ${written("triple")}`],
+    ["true", true, `${LIST} true. ${VENDOR}`],
+    ["an unknown name", ["draft-8"], `${STYLES} "draft-8". ${VENDOR}`],
+    ["a name that objects have", ["toString"], `${STYLES} "toString". ${VENDOR}`],
+    ["the triple's name", ["triple"], `${STYLES} "triple". ${written("triple")}`],
+    ["draft-11", ["draft-11"], `${STYLES} "draft-11". ${written("draft11")}`],
+    ["draft-6", ["draft-6"], `${STYLES} "draft-6". ${written("vendorHeaders", DRAFT_6)}`],
+    ["draft-7", [triple(), "draft-7"], `${STYLES} "draft-7". ${written("draft7")}`],
+    ["x-ratelimit", ["x-ratelimit"], `${STYLES} "x-ratelimit". ${written("xRateLimit")}`],
+    ["a style without its parentheses", [triple(), draft7], `${STYLES} a function. ${written("draft7")}`],
+    ["the triple without its parentheses", [triple], `${STYLES} a function. ${written("triple")}`],
+    ["draft 11 without its parentheses", [draft11], `${STYLES} a function. ${written("draft11")}`],
+    ["vendorHeaders without names", [vendorHeaders], `${STYLES} a function. ${written("vendorHeaders", 'vendorHeaders({ limit: "X-Limit" })')}`],
+    ["null", [null], `${STYLES} null. ${VENDOR}`],
+    ["a number", [5], `${STYLES} 5. ${VENDOR}`],
+    ["vendor names inline", [{ limit: "X-Limit" }], `${STYLES} an object. ${VENDOR}`],
+    ["undefined", [triple(), undefined], `${STYLES} undefined. ${VENDOR}`],
+    ["a hole", Object.assign([triple()], { 2: draft11() }), `${STYLES} undefined. ${VENDOR}`],
+    ["an empty object", [{}], `${STYLES} an object. ${VENDOR}`],
+    ["a list in the list", [[triple()]], `${STYLES} an array of 1. ${VENDOR}`],
   ];
-  test.each(wrongHeaders)("headers: %s", (_, headers, type, message) => {
-    expect(make({ key, policy: SMALL, headers })).toThrow(new type(message));
+  test.each(wrongHeaders)("headers: %s", (_, headers, message) => {
+    expect(make({ key, policy: SMALL, headers })).toThrow(new TypeError(message));
   });
 
   test("headers: styles of another copy of the package are taken", async () => {
     vi.resetModules();
     const copy = await import("sluice/http");
     expect(copy.draft7).not.toBe(draft7);
-    expect(make({ key, policy: SMALL, headers: [copy.draft7, copy.vendorHeaders({ limit: "X-Limit" })] })).not.toThrow();
+    expect(make({ key, policy: SMALL, headers: [copy.draft7(), copy.vendorHeaders({ limit: "X-Limit" })] })).not.toThrow();
   });
 
   const FORMATS = '"delta-seconds" or "epoch-seconds" or "epoch-milliseconds" or "iso-8601" or "http-date"';
@@ -107,11 +116,11 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     expect(() => vendorHeaders(names as VendorHeaders)).toThrow(new type(message));
   });
 
-  test("limits of equal capacity, which draft6 and draft7 cannot tell apart", () => {
+  test("limits of equal capacity, which draft7 cannot tell apart", () => {
     const policy = definePolicy({ limits: [{ capacity: 5, refill: perSecond(1) }, { capacity: 5, refill: perSecond(2) }] });
     const message =
-      'Expected the limits of policy "default" to have different capacities, got equal ones. draft6 and draft7 identify a limit by its capacity; use "draft-11" or other numbers';
-    for (const style of [draft6, draft7]) expect(make({ key, policy, headers: [style] })).toThrow(new RangeError(message));
+      'Expected the limits of policy "default" to have different capacities, got equal ones. draft7() identifies a limit by its capacity; use draft11() or other numbers';
+    expect(make({ key, policy, headers: [draft7()] })).toThrow(new RangeError(message));
     expect(make({ key, policy })).not.toThrow();
   });
 });

@@ -1,4 +1,4 @@
-import { createGate, decisionOf, decisionsOf, draft7, vendorHeaders, type HeaderStyle, type Verdict } from "sluice/http";
+import { createGate, decisionOf, decisionsOf, draft11, draft7, triple, vendorHeaders, type HeaderStyle, type Verdict } from "sluice/http";
 import { definePolicy, MemoryStore, perSecond } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -129,9 +129,9 @@ describe("the fields of stacked gates", () => {
   });
 
   test.each<[what: string, first: readonly HeaderStyle[], second: readonly HeaderStyle[], wanted: unknown]>([
-    ["draft 7 behind draft 11 replaces it", ["draft-11"], [draft7], [undefined, undefined, undefined, "9;w=9", "limit=9, remaining=8, reset=1"]],
-    ["draft 11 behind the triple stays alone", ["triple"], ["draft-11"], [undefined, undefined, undefined, '"second";q=9;w=9', '"second";r=8;t=8']],
-    ["other names are not replaced", ["triple"], [vendorHeaders({ limit: "X-Limit" })], [undefined, undefined, undefined, undefined, undefined]],
+    ["draft 7 behind draft 11 replaces it", [draft11()], [draft7()], [undefined, undefined, undefined, "9;w=9", "limit=9, remaining=8, reset=1"]],
+    ["draft 11 behind the triple stays alone", [triple()], [draft11()], [undefined, undefined, undefined, '"second";q=9;w=9', '"second";r=8;t=8']],
+    ["other names are not replaced", [triple()], [vendorHeaders({ limit: "X-Limit" })], [undefined, undefined, undefined, undefined, undefined]],
   ])("%s", (_, first, second, wanted) => {
     const request = {};
     limit("first", 5, { headers: first })(request);
@@ -140,8 +140,8 @@ describe("the fields of stacked gates", () => {
 
   test("styles that differ: the third gate still adds to the first", () => {
     const request = {};
-    limit("a", 5, { headers: ["draft-11"] })(request);
-    limit("b", 3, { headers: ["triple"] })(request);
+    limit("a", 5, { headers: [draft11()] })(request);
+    limit("b", 3, { headers: [triple()] })(request);
     expect(told(limit("c", 4)(request))).toEqual(["3", "2", "1", '"a";q=5;w=5, "c";q=4;w=4', '"a";r=4;t=4, "c";r=3;t=3']);
   });
 });

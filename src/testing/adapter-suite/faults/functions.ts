@@ -1,5 +1,5 @@
 import { definePolicy } from "../../../core/policy.js";
-import { draft11 } from "../../../http/headers/other-styles.js";
+import { draft11, triple } from "../../../http/headers/styles.js";
 import type { SyncStore } from "../../../port/store.js";
 import { assert, assertEqual } from "../../assert.js";
 import { FAULT_TIMEOUT_MS, faultOr, FAULTS, STORE_KINDS } from "./faults.js";
@@ -87,7 +87,7 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
         let fault: string | null = null;
         const partitionKey = (): Uint8Array =>
           (fault === null ? new Uint8Array(128) : (faults as typeof FAULTS)[fault]?.()) as Uint8Array;
-        const server = await start({ ...storeOf(), headers: ["triple", draft11({ partitionKey })] });
+        const server = await start({ ...storeOf(), headers: [triple(), draft11({ partitionKey })] });
         for (fault of Object.keys(faults)) {
           const response = await server.get("/ok");
           assertEqual([fault, response.status], [fault, 500], `the status when \`partitionKey\` ${fault}`);
