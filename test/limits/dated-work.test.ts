@@ -8,7 +8,7 @@ import { quotaDating, withCalendars } from "../../src/limits/quota.js";
 
 const at = (text: string): number => Date.parse(`2026-${text}Z`);
 const NOW = at("03-10T12:00");
-beforeEach(() => void vi.useFakeTimers({ now: NOW, toFake: ["Date"] }));
+beforeEach(() => void vi.useFakeTimers({ now: NOW, toFake: ["performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
 // A calendar remembers periods, so each test has its own.
