@@ -10,7 +10,8 @@ export function hasMember(value: unknown, name: string): boolean {
 
 // Read by name, as `fetch` reads them: a proxy need not list them. `bodyUsed` tells a `Request`.
 const OF_REQUESTS =
-  "body bodyUsed cache credentials duplex headers integrity keepalive method mode redirect referrer referrerPolicy signal".split(" ");
+  "body bodyUsed cache credentials duplex headers integrity keepalive method mode redirect referrer referrerPolicy " +
+  "signal";
 
 /**
  * The members of `value`, without a prototype: those of `fetch` and `names`, and all others that can be read without
@@ -19,7 +20,7 @@ const OF_REQUESTS =
 export function allMembers(value: object, names: readonly string[]): Record<string, unknown> {
   const members = Object.create(null) as Record<string, unknown>;
   const given = value as Record<string, unknown>;
-  for (const name of OF_REQUESTS.concat(names)) {
+  for (const name of OF_REQUESTS.split(" ").concat(names)) {
     const member = memberOf(given, name);
     if (member !== undefined) members[name] = member;
   }

@@ -70,9 +70,8 @@ export interface LeaseOptions {
  * process.once("SIGTERM", () => void store.close?.()); // gives back the unused tokens
  */
 export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
-  const {
-    leaseMs, clock = monotonicClock, wallClock,
-  } = checkOptions(options, ["leaseMs", "clock", "wallClock"], "an object with `leaseMs`");
+  const own = checkOptions(options, ["leaseMs", "clock", "wallClock"], "an object with `leaseMs`");
+  const { leaseMs, clock = monotonicClock, wallClock } = own;
   positiveInteger("leaseMs", leaseMs);
   for (const each of [clock, wallClock ?? clock]) checkClock(each);
   if (typeof store?.consume !== "function" || store.sync !== false) {
@@ -250,6 +249,4 @@ function isLeasable({ limits, maxCost }: Policy, costs: Costs): costs is number 
 }
 
 /** The result of `make` as a promise: an exception becomes a rejection. */
-async function later<T>(make: () => Promise<T>): Promise<T> {
-  return make();
-}
+const later = async <T>(make: () => Promise<T>): Promise<T> => make();
