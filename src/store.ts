@@ -25,4 +25,5 @@ export { portableKey } from "./stores/shared/bucket-name.js";
 export { decodeRecords, encodeRecords } from "./stores/shared/records.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
 export { casStore, type CasBackend, type CasStoreOptions, type Versioned } from "./stores/cas.js";
+export { type Time } from "./port/time.js";
 export { sqlStore, type SqlDatabase, type SqlDatabaseOptions, type SqlRow, type SyncSqlDatabase } from "./stores/sql/sql.js";

@@ -1,10 +1,9 @@
 // A custom store to begin with. The Map stands in for your system: replace the lines of `read` and `write` that use it.
-import type { Clock } from "sluice";
-import { casStore } from "sluice/store";
+import { casStore, type Time } from "sluice/store";
 
 const kept = new Map<string, { value: string; version: number }>();
 
-export function myStore(clock?: Clock) {
+export function myStore(time?: Time) {
   return casStore<number>(
     {
       async read(key) {
@@ -16,6 +15,6 @@ export function myStore(clock?: Clock) {
         return true;
       },
     },
-    clock && { clock },
+    { time },
   );
 }

@@ -5,7 +5,7 @@ import { myStore } from "./my-store.mjs";
 
 storeSuite({
   test,
-  factory: ({ clock }) => myStore(clock),
+  factory: ({ clock }) => myStore({ now: clock }),
   lacks: {
     consumeTogether: "one write changes one key",
     close: "the store opens nothing",

@@ -1,12 +1,13 @@
-import { readClock, sharedClock, type Clock } from "../core/clock.js";
+import { readClock, type Clock } from "../core/clock.js";
 import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
-import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
+import { checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 import type { Move, Origin } from "../core/model.js";
 import { answerCall, type Records, type StoreAnswer, type StoreCall } from "../core/records.js";
 import type { GuardOptions } from "../port/guard-options.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../port/store.js";
+import { checkTime, timeCure, type Time } from "../port/time.js";
 import { guard } from "../guard/guard.js";
 import { GUARD_OPTIONS, guardOptionsOf } from "../guard/options.js";
 import { bucketName } from "./shared/bucket-name.js";
@@ -44,14 +45,11 @@ export interface CasStoreOptions extends GuardOptions {
   /** How often a round is tried when other processes write first: a whole number of at least 1. Default 24. */
   readonly attempts?: number | undefined;
   /**
-   * Returns milliseconds. Default `Date.now`. Processes that share buckets need clocks that agree; a difference counts
-   * as a step of the clock (law L6).
+   * Time for tests, such as a `ManualClock`. Buckets go by `wallNow`, or else by `now`, by default `Date.now`:
+   * processes that share buckets need clocks that agree, and a difference counts as a step of the clock (law L6).
+   * `sleep` and `random` are the pauses between two attempts and their jitter.
    */
-  readonly clock?: Clock | undefined;
-  /** Returns a number from 0 up to 1, for the jitter of the pauses. Default `Math.random`. */
-  readonly random?: (() => number) | undefined;
-  /** Waits `ms` milliseconds between two attempts. Default: a timer. */
-  readonly sleep?: ((ms: number) => Promise<void>) | undefined;
+  readonly time?: Time | undefined;
 }
 
 /**
@@ -100,10 +98,10 @@ class CasStore<Version> implements AsyncStore {
     if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
       throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
     }
-    const own = checkOptions(options, ["attempts", "clock", "random", "sleep", ...GUARD_OPTIONS]);
-    const { attempts = 24, clock = Date.now, random = Math.random, sleep = pause } = own;
-    checkClock(clock);
-    this.clock = sharedClock(clock) as () => number;
+    const own = checkOptions(options, ["attempts", "time", ...GUARD_OPTIONS], undefined, timeCure);
+    const { attempts = 24 } = own;
+    const { now = Date.now, wallNow = now, random = Math.random, sleep = pause } = checkTime(own.time);
+    this.clock = wallNow;
     this.guard = guard(guardOptionsOf(own));
     this.#backend = backend;
     this.#attempts = positiveInteger("attempts", attempts);

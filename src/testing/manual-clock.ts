@@ -2,7 +2,8 @@
  * A clock that moves only when the test moves it, or a client sleeps on it. No test has to sleep.
  *
  * Pass its `now` as the `clock` option of a store or a bucket, or the clock itself, which is two clocks: see
- * {@link ManualClock.suspend}. Pass the clock itself as the `time` of `createFetch` and `countdown`.
+ * {@link ManualClock.suspend}. Pass the clock itself as the `time` of `createFetch`, `countdown`, `casStore` and
+ * `leased`.
  * @example
  * const clock = new ManualClock();
  * const bucket = new TokenBucket({ capacity: 1, refill: perSecond(1), clock: clock.now });

@@ -67,7 +67,7 @@ describeWith("nats", "a store in NATS", () => {
   });
   storeSuite({
     test,
-    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => natsStore(unreachable ? gone : bucket, { clock, timeoutMs, breaker, sharedBy }),
+    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => natsStore(unreachable ? gone : bucket, { time: { now: clock }, timeoutMs, breaker, sharedBy }),
     lacks: { ...lacks, consumeTogether: "one write changes one key", bound: "the stream's own `ttl` bounds it" },
   });
 });

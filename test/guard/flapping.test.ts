@@ -81,7 +81,7 @@ describe("a store that flaps", () => {
 
   test("L11 · grants of a lease count as the store's: the page holds for a leased key, too", async () => {
     const clock = new ManualClock(1_000);
-    const one = open(clock, undefined, (store) => leased(store, { leaseMs: 500, clock: clock.now, wallClock: clock.now }));
+    const one = open(clock, undefined, (store) => leased(store, { leaseMs: 500, time: { now: clock.now, wallNow: clock.now } }));
     const consume = vi.spyOn(one.store, "consume");
     await flap([one], { outages: 12, lastMs: 0, betweenMs: 2_000, everyMs: 100 });
     expect(one.granted.local).toBe(10);

@@ -303,5 +303,5 @@ function casOver(clock: ManualClock) {
       kept.set(key, value);
       return true;
     },
-  }, { clock: clock.now });
+  }, { time: clock });
 }

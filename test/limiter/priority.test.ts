@@ -13,11 +13,11 @@ const clock = new ManualClock(1_000_000);
 describe("memory", () => testPriority(() => new MemoryStore({ clock: clock.now }), (ms) => clock.advance(ms)));
 
 describe("compare-and-set", () => {
-  testPriority(() => casStore(backendOfMap(), { clock: clock.now }), (ms) => clock.advance(ms));
+  testPriority(() => casStore(backendOfMap(), { time: clock }), (ms) => clock.advance(ms));
 });
 
 describe("leases over a shared store", () => {
-  testPriority(() => leased(new LaterStore(clock.now), { leaseMs: 100, clock: clock.now, wallClock: clock.now }), (ms) => clock.advance(ms));
+  testPriority(() => leased(new LaterStore(clock.now), { leaseMs: 100, time: { now: clock.now, wallNow: clock.now } }), (ms) => clock.advance(ms));
 });
 
 test("the local share leaves room in the same proportion", async () => {

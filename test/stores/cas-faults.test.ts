@@ -29,7 +29,7 @@ describe("casStore, when its backend misbehaves", () => {
     const pauses: number[] = [];
     let writes = 0;
     const always = backend({ write: async () => (writes++, false) });
-    const store = casStore(always, { clock, attempts: 9, random: () => 1, sleep: async (ms) => void pauses.push(ms) });
+    const store = casStore(always, { attempts: 9, time: { now: clock, random: () => 1, sleep: async (ms) => void pauses.push(ms) } });
     await expect(store.consume(policy, "ann", 1)).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_CONTENTION" });
     expect(writes).toBe(9);
     expect(pauses).toEqual([2, 4, 8, 16, 32, 64, 64, 64]);
@@ -46,15 +46,15 @@ describe("casStore, when its backend misbehaves", () => {
         throw new Error("the connection was cut");
       },
     });
-    await expect(casStore(cut, { clock }).consume(policy, "ann", 2)).rejects.toThrow("the connection was cut");
+    await expect(casStore(cut, { time: { now: clock } }).consume(policy, "ann", 2)).rejects.toThrow("the connection was cut");
     expect(writes).toBe(1);
-    expect(await casStore(right, { clock }).consume(policy, "ann", 1)).toMatchObject({ remaining: 2 });
+    expect(await casStore(right, { time: { now: clock } }).consume(policy, "ann", 1)).toMatchObject({ remaining: 2 });
   });
 
   test("a call that fails holds nobody up behind it", async () => {
     let reads = 0;
     const right = backend();
-    const store = casStore({ ...right, read: (key) => (reads++ === 0 ? Promise.reject(new Error("once")) : right.read(key)) }, { clock });
+    const store = casStore({ ...right, read: (key) => (reads++ === 0 ? Promise.reject(new Error("once")) : right.read(key)) }, { time: { now: clock } });
     const first = [store.consume(policy, "ann", 1), store.consume(policy, "ann", 1)];
     await Promise.resolve();
     const answers = await Promise.allSettled([...first, store.consume(policy, "ann", 1)]);
@@ -68,7 +68,7 @@ describe("casStore, when its backend misbehaves", () => {
   ];
   test.each(foreign)("never overwrites a foreign value: %j", async (value) => {
     const one = backend();
-    const store = casStore(one, { clock });
+    const store = casStore(one, { time: { now: clock } });
     await store.consume(policy, "ann", 1);
     const [name] = one.kept.keys();
     one.kept.set(name as string, value);
@@ -82,13 +82,13 @@ describe("casStore, when its backend misbehaves", () => {
     const one = backend();
     one.kept.set("p ann", value);
     const left = value === "sluice1" ? 5 : 3;
-    expect(await casStore(one, { clock }).consume(policy, "ann", 1)).toMatchObject({ allowed: true, remaining: left - 1 });
+    expect(await casStore(one, { time: { now: clock } }).consume(policy, "ann", 1)).toMatchObject({ allowed: true, remaining: left - 1 });
   });
 
   test("writes nothing for a refusal, and nothing for a caller who owes nothing", async () => {
     let writes = 0;
     const right = backend();
-    const store = casStore({ ...right, write: (...args) => (writes++, right.write(...args)) }, { clock });
+    const store = casStore({ ...right, write: (...args) => (writes++, right.write(...args)) }, { time: { now: clock } });
     await store.adjust?.(policy, "ann", -2);
     await store.reset?.(policy, "ann");
     expect(writes).toBe(0);
@@ -99,7 +99,7 @@ describe("casStore, when its backend misbehaves", () => {
 
   test("a reset forgets the limits that this version of the policy does not have, too, and what others of its round take stays", async () => {
     const one = backend();
-    const store = casStore(one, { clock });
+    const store = casStore(one, { time: { now: clock } });
     const limits = [{ name: "p", capacity: 5, refill: perSecond(1) }, { name: "gone", capacity: 9, refill: perSecond(1) }];
     const before = definePolicy({ name: "p", limits });
     await store.consume(before, "ann", 3);
@@ -111,7 +111,7 @@ describe("casStore, when its backend misbehaves", () => {
 
   test("L16 · a key of any length has a name of at most 128 characters, as the page says", async () => {
     const one = backend();
-    const store = casStore(one, { clock });
+    const store = casStore(one, { time: { now: clock } });
     const keys = ["ann", "x".repeat(126), "x".repeat(127), "x".repeat(15_000), "{".repeat(15_000), "\uD800".repeat(15_000)];
     for (const key of keys) {
       await store.consume(policy, key, 4);
@@ -127,7 +127,7 @@ describe("casStore, when its backend misbehaves", () => {
   test("tells the backend how long to keep a value: until all of it is full", async () => {
     const kept: number[] = [];
     const right = backend();
-    const store = casStore({ ...right, write: (...args) => (kept.push(args[3]), right.write(...args)) }, { clock });
+    const store = casStore({ ...right, write: (...args) => (kept.push(args[3]), right.write(...args)) }, { time: { now: clock } });
     const two = definePolicy({ name: "two", limits: [{ capacity: 5, refill: perSecond(7) }, { capacity: 9, refill: perSecond(1) }] });
     await store.consume(two, "ann", 3);
     await store.consume(definePolicy({ name: "odd", capacity: 5, refill: perSecond(7) }), "ann", 1);
@@ -137,6 +137,10 @@ describe("casStore, when its backend misbehaves", () => {
   test("refuses options that make no sense", () => {
     expect(() => casStore({} as CasBackend<string>)).toThrow("Expected `backend` to be an object with `read` and `write`, got an object");
     expect(() => casStore(backend(), { attempts: 0 })).toThrow("Expected `attempts` to be a positive integer, got 0");
-    expect(() => casStore(backend(), { clock: 5 as never })).toThrow("Expected `clock` to be a function that returns milliseconds, or { now, wallNow }, got 5");
+    expect(() => casStore(backend(), { time: { now: 5 as never } })).toThrow(new TypeError("Expected `time.now` to be a function, got 5"));
+    expect(() => casStore(backend(), { time: { clock } as never })).toThrow(new TypeError("Unknown option `clock`. Known options: `now`, `wallNow`, `sleep`, `random`"));
+    for (const [name, cure] of [["clock", "now: clock"], ["random", "random"], ["sleep", "sleep"]] as const) {
+      expect(() => casStore(backend(), { [name]: clock })).toThrow(new TypeError(`Unknown option \`${name}\`. Write \`time: { ${cure} }\``));
+    }
   });
 });

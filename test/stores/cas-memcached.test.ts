@@ -21,7 +21,7 @@ describeWith("memcached", "casStore over memcached, as in the example", () => {
 
   storeSuite({
     test,
-    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => memcachedStore(unreachable ? nowhere : client, { clock, timeoutMs, breaker, sharedBy }),
+    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => memcachedStore(unreachable ? nowhere : client, { time: { now: clock }, timeoutMs, breaker, sharedBy }),
     lacks: {
       consumeTogether: "one write changes one key",
       serverClock: "it goes by the clocks of the processes",

@@ -31,7 +31,7 @@ const allowed = (decisions: readonly Decision[]): number => decisions.filter((de
 
 test("L5 · two hundred at once are one read and one write, each with its own answer", async () => {
   const one = backend();
-  const store = casStore(one, { clock });
+  const store = casStore(one, { time: { now: clock } });
   const decisions = await Promise.all(Array.from({ length: 200 }, () => store.consume(policy, "ann", 1)));
   expect(decisions.map(({ remaining }) => remaining)).toEqual([4, 3, 2, 1, ...Array(196).fill(0)]);
   expect(allowed(decisions)).toBe(5);
@@ -42,7 +42,7 @@ test("an attack on an empty bucket reads once a round, however many wait, and wr
   const one = backend();
   let release: () => void = () => undefined;
   let held: Promise<void> | undefined;
-  const store = casStore({ ...one, read: async (key) => (await held, one.read(key)) }, { clock });
+  const store = casStore({ ...one, read: async (key) => (await held, one.read(key)) }, { time: { now: clock } });
   await store.consume(policy, "ann", 5);
   Object.assign(one.calls, { reads: 0, writes: 0 });
   held = new Promise((resolve) => (release = resolve));
@@ -56,7 +56,7 @@ test("an attack on an empty bucket reads once a round, however many wait, and wr
 
 test("L10 · when somebody else was faster, all that the write would have kept is decided again", async () => {
   const one = backend();
-  const other = casStore(one, { clock });
+  const other = casStore(one, { time: { now: clock } });
   let races = 0;
   const store = casStore(
     {
@@ -66,7 +66,7 @@ test("L10 · when somebody else was faster, all that the write would have kept i
         return one.write(key, ...rest);
       },
     },
-    { clock, sleep: async () => undefined },
+    { time: { now: clock, sleep: async () => undefined } },
   );
   const answers = await Promise.all([6, 3, 1, 1, 1].map((cost) => store.consume(policy, "ann", cost)));
   // The first was refused by what was read at first, and is not asked about again; then 3 of 3 are taken and none are left.
@@ -76,7 +76,7 @@ test("L10 · when somebody else was faster, all that the write would have kept i
 
 test("L11 · a write that fails, fails those who depend on it and no other", async () => {
   const one = backend();
-  const store = casStore({ ...one, write: () => Promise.reject(new Error("cut")) }, { clock });
+  const store = casStore({ ...one, write: () => Promise.reject(new Error("cut")) }, { time: { now: clock } });
   const asked = [6, 5, 1].map((cost) => store.consume(policy, "ann", cost));
   const other = store.consume(policy, "bob", 6);
   const [never, taken, after] = await Promise.allSettled(asked);
@@ -87,7 +87,7 @@ test("L11 · a write that fails, fails those who depend on it and no other", asy
 });
 
 test("L11 · when others were always faster, every call of the round says so", async () => {
-  const store = casStore({ ...backend(), write: async () => false }, { clock, sleep: async () => undefined });
+  const store = casStore({ ...backend(), write: async () => false }, { time: { now: clock, sleep: async () => undefined } });
   for (const answer of await Promise.allSettled([1, 2, 3].map((cost) => store.consume(policy, "ann", cost)))) {
     expect(answer).toMatchObject({ status: "rejected", reason: { code: "ERR_STORE_CONTENTION" } });
   }
@@ -113,7 +113,7 @@ test("L8, L14 · what is asked in one tick is answered as if it had been asked o
     fc.asyncProperty(fc.array(fc.array(ask, { minLength: 1, maxLength: 30 }), { minLength: 1, maxLength: 6 }), async (ticks) => {
       const one = backend();
       let now = 1_000;
-      const store = casStore(one, { clock: () => now });
+      const store = casStore(one, { time: { now: () => now } });
       const core = new MemoryStore({ clock: () => now });
       for (const tick of ticks) {
         const expected = tick.map((one) => call(core, one));

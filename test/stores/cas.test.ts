@@ -14,7 +14,7 @@ const lacks = {
 
 /** A store over `backend`, whose unreachable twin always fails. */
 const over = <Version>(backend: () => CasBackend<Version>) => ({
-  factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }: StoreSetup) => casStore(unreachable ? broken : backend(), { clock, timeoutMs, breaker, sharedBy }),
+  factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }: StoreSetup) => casStore(unreachable ? broken : backend(), { time: { now: clock }, timeoutMs, breaker, sharedBy }),
   lacks,
 });
 const broken: CasBackend<never> = {

@@ -7,7 +7,7 @@ declare const store: AsyncStore;
 declare const redis: RedisStore;
 
 expectTypeOf(leased(store, { leaseMs: 100 })).toEqualTypeOf<AsyncStore>();
-expectTypeOf(leased(redis, { leaseMs: 100, clock: () => 0, wallClock: undefined })).toEqualTypeOf<AsyncStore>();
+expectTypeOf(leased(redis, { leaseMs: 100, time: { now: () => 0, wallNow: undefined } })).toEqualTypeOf<AsyncStore>();
 expectTypeOf(createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store: leased(store, { leaseMs: 100 }) }).consume("a")).toEqualTypeOf<Promise<Decision>>();
 expectTypeOf<LeaseOptions["leaseMs"]>().toEqualTypeOf<number>();
 // @ts-expect-error -- the bound depends on it, so it has no default

@@ -5,8 +5,8 @@
  * @module sluice/lease
  * @experimental
  */
-import { checkClock, checkOptions, expected, memberOf, positiveInteger } from "../../core/check.js";
-import { monotonicClock, type Clock } from "../../core/clock.js";
+import { checkOptions, expected, memberOf, positiveInteger } from "../../core/check.js";
+import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
@@ -15,6 +15,7 @@ import { sharesWork } from "../../platform.js";
 import { markNew } from "../../port/charged.js";
 import { openGuard, type OpenGuard } from "../../port/guarded-store.js";
 import { checkDecision, type AsyncStore } from "../../port/store.js";
+import { checkTime, timeCure, type Time } from "../../port/time.js";
 import { isInUse, peekLease, returnable, type LeaseEffect } from "./key-lease.js";
 import { Leases, type KeyLease } from "./leases.js";
 import { readBoth, type LeaseInstant, type Take } from "./terms.js";
@@ -32,10 +33,11 @@ export interface LeaseOptions {
    * data. A `T` that begins earlier than that counts as one that contains it, and may hold one capacity more.
    */
   readonly leaseMs: number;
-  /** Returns milliseconds and never steps, for tests. Default: {@link monotonicClock}. */
-  readonly clock?: Clock | undefined;
-  /** Returns milliseconds and goes on while the machine is suspended, for tests. Default `Date.now`. */
-  readonly wallClock?: Clock | undefined;
+  /**
+   * Time for tests, such as a `ManualClock`: `now` never steps, and `wallNow` goes on while the machine is suspended. A
+   * `now` alone is the only clock. Default: the platform's.
+   */
+  readonly time?: Time | undefined;
 }
 
 /**
@@ -70,10 +72,9 @@ export interface LeaseOptions {
  * process.once("SIGTERM", () => void store.close?.()); // gives back the unused tokens
  */
 export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
-  const own = checkOptions(options, ["leaseMs", "clock", "wallClock"], "an object with `leaseMs`");
-  const { leaseMs, clock = monotonicClock, wallClock } = own;
+  const { leaseMs, time } = checkOptions(options, ["leaseMs", "time"], "an object with `leaseMs`", timeCure);
   positiveInteger("leaseMs", leaseMs);
-  for (const each of [clock, wallClock ?? clock]) checkClock(each);
+  const clocks = checkTime(time);
   if (typeof store?.consume !== "function" || store.sync !== false) {
     throw new TypeError(
       `${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`,
@@ -87,7 +88,7 @@ export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
     );
   }
   if (!sharesWork()) return store;
-  return overLeases(store, inside, leaseMs, readBoth(clock, wallClock));
+  return overLeases(store, inside, leaseMs, readBoth(clocks));
 }
 
 /** Makes the wrapper, for a platform where requests share work. */

@@ -1,4 +1,5 @@
-import { lostTimeOf, readClock, sharedClock, type Clock } from "../../core/clock.js";
+import { lostTimeOf, monotonicClock, readClock } from "../../core/clock.js";
+import type { Time } from "../../port/time.js";
 import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 
@@ -19,12 +20,12 @@ export interface LeaseInstant {
 }
 
 /** Returns a function that reads both clocks, and counts what the first one lost while the machine was suspended. */
-export function readBoth(clock: Clock, wallClock?: Clock): () => LeaseInstant {
-  const wallNow = sharedClock(wallClock ?? (typeof clock === "object" ? clock : Date.now)) as () => number;
-  // With a wall clock that was passed apart, nothing counts as lost.
-  const lost = lostTimeOf(wallClock === undefined || wallClock === clock ? clock : wallNow);
+export function readBoth({ now, wallNow }: Pick<Time, "now" | "wallNow">): () => LeaseInstant {
+  // One clock alone loses nothing.
+  const lost = lostTimeOf(now && wallNow ? { now, wallNow } : (now ?? wallNow ?? monotonicClock));
+  const [readNow, readWall] = [now ?? monotonicClock, wallNow ?? now ?? Date.now];
   return () => {
-    const [steady, wall] = [readClock(clock), readClock(wallNow)];
+    const [steady, wall] = [readClock(readNow), readClock(readWall)];
     lost.look(steady, wall);
     return { steady: steady + lost.lostMs, wall };
   };

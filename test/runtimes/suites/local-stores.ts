@@ -33,7 +33,7 @@ describe("sluice/store over a Map", () => {
   const fail = () => Promise.reject(new Error("no connection"));
   storeSuite({
     test,
-    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore(unreachable ? { read: fail, write: fail } : backend, { clock, timeoutMs, breaker, sharedBy }),
+    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore(unreachable ? { read: fail, write: fail } : backend, { time: { now: clock }, timeoutMs, breaker, sharedBy }),
     lacks: {
       consumeTogether: "one write changes one key",
       serverClock: "it goes by the clocks of the processes",

@@ -16,7 +16,7 @@ beforeEach(() => {
   clock = new ManualClock(1_000_000);
   shared = new ModelStore(clock);
 });
-const open = (): AsyncStore => leased(shared, { leaseMs: LEASE_MS, clock: clock.now, wallClock: clock.now });
+const open = (): AsyncStore => leased(shared, { leaseMs: LEASE_MS, time: { now: clock.now, wallNow: clock.now } });
 
 /** Asks each process `perMs` times in each of `ms` milliseconds. Returns the instants of the grants of each. */
 async function ask(processes: readonly AsyncStore[], policy: Policy, perMs: number, ms: number): Promise<number[][]> {

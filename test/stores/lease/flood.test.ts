@@ -17,7 +17,7 @@ function process(shared: ModelStore): { readonly ask: () => Promise<Decision>; r
   const counted = Object.assign(Object.create(shared) as ModelStore, {
     consume: (...asked: Parameters<ModelStore["consume"]>) => (calls.push(clock.now()), shared.consume(...asked)),
   });
-  const limiter = createLimiter({ policy, store: leased(counted, { leaseMs: LEASE_MS, clock: clock.now, wallClock: clock.now }) });
+  const limiter = createLimiter({ policy, store: leased(counted, { leaseMs: LEASE_MS, time: { now: clock.now, wallNow: clock.now } }) });
   return { ask: () => limiter.consume("key"), calls };
 }
 let policy = definePolicy({ name: "flood", capacity: 1_000, refill: perSecond(RATE) });
@@ -158,7 +158,7 @@ describe("the refusal of a process", () => {
   test("L1 · is no grant of tokens that it holds and may not grant anymore", async () => {
     policy = definePolicy({ name: "flood", capacity: 14, refill: perSecond(100) });
     const wall = new ManualClock(5_000_000);
-    const limiter = createLimiter({ policy, store: leased(new ModelStore(clock), { leaseMs: LEASE_MS, clock: clock.now, wallClock: wall.now }) });
+    const limiter = createLimiter({ policy, store: leased(new ModelStore(clock), { leaseMs: LEASE_MS, time: { now: clock.now, wallNow: wall.now } }) });
     for (let i = 0; i < 5; i++) await limiter.consume("key"); // the fifth takes five
     await limiter.debit("key", 5); // all that is left
     wall.advance(-1);
@@ -179,7 +179,7 @@ describe("the refusal of a process", () => {
 
   test("ends at once with a reset in its own process", async () => {
     policy = definePolicy({ name: "flood", capacity: 1_000, refill: perSecond(RATE) });
-    const limiter = createLimiter({ policy, store: leased(new ModelStore(clock), { leaseMs: LEASE_MS, clock: clock.now, wallClock: clock.now }) });
+    const limiter = createLimiter({ policy, store: leased(new ModelStore(clock), { leaseMs: LEASE_MS, time: { now: clock.now, wallNow: clock.now } }) });
     while ((await limiter.consume("key")).allowed);
     await limiter.reset("key");
     expect((await limiter.consume("key")).allowed).toBe(true);

@@ -66,7 +66,7 @@ async function grantsOf(numbers: Numbers, steps: readonly Step[]): Promise<{ rea
   const shared = new ModelStore(clock, { timeoutMs: Infinity, breaker: false });
   const begin = (): Process => {
     const [steady, wall] = [new ManualClock(50), new ManualClock(9_000_000)];
-    const store = leased(shared, { leaseMs, clock: steady.now, wallClock: wall.now });
+    const store = leased(shared, { leaseMs, time: { now: steady.now, wallNow: wall.now } });
     const limiter = createLimiter({ policy, store, onStoreError: "unavailable" });
     return { steady, wall, limiter, crashed: false };
   };

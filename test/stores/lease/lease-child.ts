@@ -31,7 +31,7 @@ const slow: AsyncStore = Object.assign(Object.create(store) as AsyncStore, {
 // The clock of the day steps to and fro.
 let step = 0;
 const wallClock = (): number => Date.now() + step;
-const limiter = createLimiter({ policy, store: leased(slow, { leaseMs, wallClock }), onStoreError: "unavailable" });
+const limiter = createLimiter({ policy, store: leased(slow, { leaseMs, time: { wallNow: wallClock } }), onStoreError: "unavailable" });
 
 let tale: LeaseTale = { grants: [], leases: 0, calls: 0 };
 async function ask(): Promise<boolean> {

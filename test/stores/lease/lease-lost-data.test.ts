@@ -27,7 +27,7 @@ describeWith("redis-server", "a Redis that is flushed while four processes hold 
     try {
       const clock = new ManualClock(1_000_000);
       const limiters = clients.map((client) => {
-        const store = leased(new RedisStore(client, { denyCacheMs: 0, timeoutMs: 30_000 }), { leaseMs: LEASE_MS, clock: clock.now, wallClock: clock.now });
+        const store = leased(new RedisStore(client, { denyCacheMs: 0, timeoutMs: 30_000 }), { leaseMs: LEASE_MS, time: { now: clock.now, wallNow: clock.now } });
         return createLimiter({ policy, store, onStoreError: "unavailable" });
       });
       for (const limiter of limiters) for (let i = 0; i < 6; i++) expect((await limiter.consume("tenant", 20)).allowed).toBe(true);

@@ -28,13 +28,13 @@ function overMap(): (setup: StoreSetup) => AsyncStore {
   };
   const away = (): Promise<never> => Promise.reject(new Error("no connection"));
   const down = { read: away, write: away };
-  return ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore<string>(unreachable === true ? down : backend, { clock, timeoutMs, breaker, sharedBy });
+  return ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore<string>(unreachable === true ? down : backend, { time: { now: clock }, timeoutMs, breaker, sharedBy });
 }
 
 describe("a wrapper whose keys are never hot", () => {
   let reading = 0;
   const make = overMap();
-  storeSuite({ test, lacks, factory: (setup) => leased(make(setup), { leaseMs: 1, clock: () => (reading += 1) }) });
+  storeSuite({ test, lacks, factory: (setup) => leased(make(setup), { leaseMs: 1, time: { now: () => (reading += 1) } }) });
 });
 
 // Their readings are those of the instant when the lease was taken, and tokens that a lease holds are not at the store. What a
@@ -59,7 +59,7 @@ test("with leases, only these cases differ", async () => {
   storeSuite({
     test: Object.assign((name: string, run: () => unknown) => void cases.push({ name, run }), { skip: () => undefined }) as never,
     lacks,
-    factory: (setup) => leased(make(setup), { leaseMs: 100, clock: setup.clock, wallClock: setup.clock }),
+    factory: (setup) => leased(make(setup), { leaseMs: 100, time: { now: setup.clock, wallNow: setup.clock } }),
   });
   const different: string[] = [];
   for (const { name, run } of cases) {

@@ -13,7 +13,7 @@ const policy = definePolicy({ name: "hot", capacity: 10_000, refill: perSecond(1
 let clock: ManualClock;
 let wall: ManualClock;
 let shared: ModelStore;
-const open = (): AsyncStore => leased(shared, { leaseMs: LEASE_MS, clock: clock.now, wallClock: wall.now });
+const open = (): AsyncStore => leased(shared, { leaseMs: LEASE_MS, time: { now: clock.now, wallNow: wall.now } });
 const advance = (ms: number): void => (clock.advance(ms), wall.advance(ms));
 
 beforeEach(() => {
@@ -70,7 +70,7 @@ describe("which keys are leased", () => {
     const parallel = definePolicy({ name: "parallel", capacity: 500, returns: whenDone() });
     const place = new LaterStore(clock.now, {}, clock.now);
     const asked = vi.spyOn(place, "consume");
-    const [one, two] = [0, 1].map(() => leased(place, { leaseMs: LEASE_MS, clock: clock.now, wallClock: wall.now })) as [AsyncStore, AsyncStore];
+    const [one, two] = [0, 1].map(() => leased(place, { leaseMs: LEASE_MS, time: { now: clock.now, wallNow: wall.now } })) as [AsyncStore, AsyncStore];
     const taken = await ask(one, 500, 1, "a", parallel);
     expect([granted(taken), asked.mock.calls.length]).toEqual([500, 500]);
     expect(granted(await ask(two, 5, 1, "a", parallel))).toBe(0);
@@ -209,7 +209,9 @@ test.each([
   [() => leased(shared, {} as never), TypeError, "Expected `leaseMs` to be a positive integer, got undefined"],
   [() => leased(shared, { leaseMs: 0 }), RangeError, "Expected `leaseMs` to be a positive integer, got 0"],
   [() => leased(shared, { leaseMs: 1.5 }), RangeError, "Expected `leaseMs` to be a positive integer, got 1.5"],
-  [() => leased(shared, { leaseMs: 100, wallClock: 5 as never }), TypeError, "Expected `clock` to be a function that returns milliseconds, or { now, wallNow }, got 5"],
+  [() => leased(shared, { leaseMs: 100, time: { wallNow: 5 as never } }), TypeError, "Expected `time.wallNow` to be a function, got 5"],
+  [() => leased(shared, { leaseMs: 100, clock: clock.now } as never), TypeError, "Unknown option `clock`. Write `time: { now: clock }`"],
+  [() => leased(shared, { leaseMs: 100, wallClock: clock.now } as never), TypeError, "Unknown option `wallClock`. Write `time: { wallNow: wallClock }`"],
   [() => leased(shared, { leaseMs: 100, leaseMS: 5 } as never), TypeError, "Unknown option `leaseMS`. Did you mean `leaseMs`?"],
 ] as const)("L9 · bad input %#", (make, kind, message) => {
   expect(make).toThrow(kind);

@@ -11,7 +11,7 @@ const LEASE_MS = 100;
 let clock: ManualClock;
 let shared: ModelStore;
 let grants: Granted[];
-const open = (): AsyncStore => leased(shared, { leaseMs: LEASE_MS, clock: clock.now, wallClock: clock.now });
+const open = (): AsyncStore => leased(shared, { leaseMs: LEASE_MS, time: { now: clock.now, wallNow: clock.now } });
 
 beforeEach(() => {
   clock = new ManualClock(1_000_000);

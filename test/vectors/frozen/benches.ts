@@ -77,7 +77,7 @@ export function casBench(): Bench<TextRow> {
       row = [key, value, Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER)]; // as the other stores
       return true;
     },
-  }, { clock: () => now, timeoutMs: Infinity });
+  }, { time: { now: () => now }, timeoutMs: Infinity });
   return { store: store as Subject, set: (to) => void (now = to), load: (loaded) => void (row = loaded), read: () => row };
 }
 
