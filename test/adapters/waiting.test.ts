@@ -59,7 +59,7 @@ async function serveFetch(fetch: (request: Request) => Response | Promise<Respon
 /** A bucket of one token, and options with its waiter. */
 function oneToken(everyMs: number): { readonly inner: PlainLimiter<MemoryStore>; readonly options: Options } {
   const inner = createLimiter({ policy: { name: "one", capacity: 1, refill: { tokens: 1, everyMs } } });
-  return { inner, options: { limiter: createWaiter(inner), key: () => "ann" } };
+  return { inner, options: { limiter: createWaiter(inner, { maxWaitMs: Infinity }), key: () => "ann" } };
 }
 
 const HOUR = 3_600_000;

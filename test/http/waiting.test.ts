@@ -133,6 +133,23 @@ test("a client that disconnected before its turn to wait does not wait", async (
   expect([waiter.waiting, vi.getTimerCount()]).toEqual([0, 0]);
 });
 
+test.each<[what: string, bounds: WaiterOptions, heldMs: number]>([
+  ["30 seconds at most, if no `maxWaitMs` was given", {}, 30_000],
+  ["30 seconds at most, if `maxWaitMs` is undefined", { maxWaitMs: undefined }, 30_000],
+  ["as long as `maxWaitMs` says", { maxWaitMs: 40_000 }, 40_000],
+  ["for ever, if `maxWaitMs` says so", { maxWaitMs: Infinity }, Infinity],
+])("L12 · a gate holds a request %s; the waiter alone waits as it was told", async (_, bounds, heldMs) => {
+  const waiter = createWaiter(createLimiter({ policy: { name: "slow", capacity: 1, refill: { tokens: 1, everyMs: 10_000 } } }), bounds);
+  const gate = createGate<Asked>({ limiter: waiter, key: () => "ann" }, reader);
+  const requests = Array.from({ length: 7 }, async () => answerOf(await gate(new Asked())).status);
+  const job = waiter.consume("ann").then(({ allowed }) => allowed);
+  await pass(80_000);
+  const wanted = Array.from({ length: 7 }, (_one, i) => (i * 10_000 <= heldMs ? 200 : 429));
+  expect(await Promise.all(requests)).toEqual(wanted);
+  expect(await job).toBe((wanted.filter((status) => status === 200).length) * 10_000 <= (bounds.maxWaitMs ?? Infinity));
+  expect([waiter.waiting, vi.getTimerCount()]).toEqual([0, 0]);
+});
+
 test("a reader without `onDisconnect` holds requests too", async () => {
   const limiter = createLimiter({ policy: MAIL });
   const gate = createGate<Asked>({ limiter: createWaiter(limiter), key: () => "ann", cost: 2 }, { method: reader.method, header: reader.header });

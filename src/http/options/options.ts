@@ -66,7 +66,8 @@ export interface OwnLimiter<Request, Rest extends readonly unknown[] = []>
 export interface GivenLimiter<Request, Rest extends readonly unknown[] = [], K = Key>
   extends Readonly<Partial<Record<Exclude<keyof LimiterOptions<Store>, "policy">, BelongsToLimiter | undefined>>> {
   /**
-   * A limiter from `createLimiter`, `combine` or `createWaiter`. A waiter holds a request until its tokens are there.
+   * A limiter from `createLimiter`, `combine` or `createWaiter`. A waiter holds a request until its tokens are there,
+   * for at most 30,000 ms unless its `maxWaitMs` was given.
    */
   readonly limiter: Limiter<K>;
   /**

@@ -14,7 +14,8 @@ import { WaitQueues, type WaitBounds } from "./wait-queues.js";
 /** The options of {@link createWaiter}. */
 export interface WaiterOptions {
   /**
-   * The longest wait for tokens, in whole milliseconds of at least 0. A call can set another one. Default: Infinity.
+   * The longest wait for tokens, in whole milliseconds of at least 0. A call can set another one. Default: Infinity,
+   * because a waiter is a queue of jobs; in a gate, which holds a client's request, 30,000.
    */
   readonly maxWaitMs?: number | undefined;
   /**
@@ -108,6 +109,7 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
   const isShared = sharesWork();
   const queues = new WaitQueues({ limiter: inner, maxWaiters, maxWaitersPerKey, jitterMs, timeoutMs, isShared });
   const bounds: WaitBounds = { maxWaitMs: checkMaxWait(maxWaitMs), signal: undefined };
+  const heldMs = own.maxWaitMs ?? LONGEST_HOLD_MS;
 
   const parts = { ...inner, sync: false };
   const waiter = {
@@ -126,7 +128,7 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
   };
   attachInternals(waiter, {
     ...parts,
-    ...createRequests(parts, (charges, signal) => queues.wait(charges, { ...bounds, signal }), true),
+    ...createRequests(parts, (charges, signal) => queues.wait(charges, { maxWaitMs: heldMs, signal }), true),
   });
   return waiter as unknown as Waiter<K, D>;
 
@@ -140,6 +142,9 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
     return [charges, { signal: checkSignal(signal), ...(own === undefined ? {} : { maxWaitMs: checkMaxWait(own) }) }];
   }
 }
+
+// A gate holds no request longer by default: a client and its proxy give up after about a minute.
+const LONGEST_HOLD_MS = 30_000;
 
 function checkMaxWait(ms: unknown): number {
   return ms === Infinity ? Infinity : wholeNumber("maxWaitMs", ms);
