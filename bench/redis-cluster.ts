@@ -1,7 +1,6 @@
 /**
  * `npm run bench redis-cluster`: one decision over a Redis Cluster of three masters, which it starts. It is
- * compared with rate-limiter-flexible and a bare `GET`. Decisions for one node share calls. The side with `spread`
- * works on clusters older than Redis 7. This script prints results and fails on none. `--quick` makes it short,
+ * compared with rate-limiter-flexible and a bare `GET`. Decisions for one node share calls. This script prints results and fails on none. `--quick` makes it short,
  * `--only=alone`, `callers` or `http` runs one part, and `--client="node-redis 6"` runs one client.
  */
 import { Redis } from "ioredis";

@@ -78,10 +78,9 @@ export async function overCluster(name: ClientName, ports: readonly number[]): P
   };
   const floor = await connect();
   const bare: Side = { name: FLOOR, ask: (key) => floor.get(`bare:${key}`), allows: (found) => found === null };
-  const spread: Side = { ...sluice(await connect(), false, { spread: 16, prefix: "spread" }), name: `${SLUICE}, spread 16` };
   const [peer, control, own] = [flexible(await connect(), false), again(await connect()), await connect()];
   return {
-    name, allowed: [sluice(await connect(), false), spread, peer, control, bare], denied: [],
+    name, allowed: [sluice(await connect(), false), peer, control, bare], denied: [],
     alone: [sluiceAlone(own), peer, control, bare], slow: [sluiceAlone(own, true), peer, control],
     close: async () => closings.forEach((close) => close()),
   };

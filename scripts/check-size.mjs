@@ -18,15 +18,15 @@ import { build } from "esbuild";
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
   ".": 32_450,
-  "./store": 14_800,
+  "./store": 15_000,
   "./node": 21_800,
   "./express": 21_650,
   "./fastify": 23_250,
   "./hono": 22_500,
   "./web": 21_400,
-  "./redis": 23_350,
+  "./redis": 23_100,
   "./postgres": 24_500,
-  "./lease": 7_800,
+  "./lease": 7_850,
   "./durable-object": 23_400, // 5,300 of it are calendars and limits in flight: the object gets policies as text
   "./http": 20_500,
   "./client": 10_750,

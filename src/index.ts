@@ -56,7 +56,6 @@ export {
 } from "./limiter/several/combination.js";
 export { combine } from "./limiter/several/combine.js";
 export { createWaiter, type Waiter, type WaiterOptions, type WaiterConsumeOptions } from "./limiter/waiting/create-waiter.js";
-export { rateLimit, type InEntryOfFramework } from "./http/misplaced.js";
 export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address/address-key.js";
 export { silenceWarnings, type WarningCode } from "./warnings/warnings.js";
 export { type AbortSignalLike } from "./platform.js";

@@ -61,7 +61,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
   "./web": ADAPTER.filter((call) => call !== "Object.create"),
   "./redis": [...CORE, "Promise.resolve"],
   "./postgres": [...CORE, "Promise.resolve"],
-  "./http": [...HTTP, "Object.assign"],
+  "./http": HTTP,
 };
 
 // Suites for tests are never loaded in production.

@@ -76,8 +76,8 @@ export interface Charge {
   readonly policy: Policy;
   readonly key: string;
   /**
-   * The cost of `consume` and `peek`; the changes of `adjust`, where a number below 0 gives back; the tokens of `renew`;
-   * the milliseconds of `block`; 0 for `reset`.
+   * The cost of `consume` and `peek`; the changes of `adjust`, where a number below 0 gives back; the tokens of
+   * `renew`; the milliseconds of `block`; 0 for `reset`.
    */
   readonly cost: Costs;
 }

@@ -144,8 +144,8 @@ export const SETUP_CODES = [
    * Redis 7, a service forbids `allow-cross-slot-keys`, the user may not call `EVAL`, or a proxy sends such calls to
    * any node. The message has the server's reason.
    *
-   * **What to do:** use Redis 7 or Valkey, or set [`spread`](../stores/redis.md#clusters-older-than-redis-7). After an
-   * upgrade of the servers, restart the process: the store does not try again.
+   * **What to do:** use [Redis 7 or Valkey](../stores/redis.md#clusters-older-than-redis-7). After an upgrade of the
+   * servers, restart the process: the store does not try again.
    */
   "SLUICE_REDIS_SLOTS",
   /**

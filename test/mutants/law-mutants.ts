@@ -364,8 +364,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L15", test: "platform", in: "RedisStore.constructor",
-    find: "batch && sharesWork() ? LARGEST_BATCH : 1",
-    replace: "batch ? LARGEST_BATCH : 1",
+    find: "sharesWork() ? LARGEST_BATCH : 1",
+    replace: "LARGEST_BATCH",
   },
   {
     item: "L15", test: "platform", in: "scriptRunner",

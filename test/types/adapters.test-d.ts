@@ -6,7 +6,7 @@ import { expectTypeOf } from "expect-type";
 import express, { type Request as ExpressRequest, type RequestHandler } from "express";
 import { fastify, type FastifyRequest } from "fastify";
 import { Hono, type Context } from "hono";
-import { combine, createLimiter, createObserver, definePolicy, perSecond, rateLimit as ofNoEntry, unlimited, type Decision } from "sluice";
+import { combine, createLimiter, createObserver, definePolicy, perSecond, unlimited, type Decision } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
@@ -163,16 +163,9 @@ fastify().addHook("onRequest", forExpress.rateLimit({ policy, key: () => "ann" }
 createServer(forExpress.rateLimit({ policy, key: () => "ann" }));
 // @ts-expect-error
 createServer(forNode.rateLimit);
-// @ts-expect-error
-ofNoEntry({ policy, key: () => "ann" });
-// @ts-expect-error
-express().use(ofNoEntry);
-// @ts-expect-error
-express().get("/", ofNoEntry);
-// @ts-expect-error
-new Hono().use(ofNoEntry);
-// @ts-expect-error
-void fastify().register(ofNoEntry);
+
+// `rateLimit` is in the entry of a framework.
+expectTypeOf<typeof import("sluice")>().not.toHaveProperty("rateLimit");
 
 // It cannot be left out, and must say who is calling.
 

@@ -64,7 +64,7 @@ export function hintOneSlot(reason: string): void {
   warnOnce(
     "SLUICE_REDIS_SLOTS",
     `This Redis Cluster cannot take several slots in one call: ${reason}. Each slot now gets a separate call, ` +
-    `which costs up to six times the CPU time with many callers. Use Redis 7 or Valkey, or set \`spread\``,
+    `which costs up to six times the CPU time with many callers. Use Redis 7 or Valkey`,
   );
 }
 

@@ -24,12 +24,10 @@ export function checkStore(store: Store): void {
 
 /** Throws a TypeError for a client that cannot work, and for an option that is unknown or of a wrong type. */
 export function checkRedisSetup(store: object, client: unknown, options: object): void {
-  const { prefix, batch, cluster } = checkOptions(options, [
-    "prefix", "denyCacheMs", "batch", "cluster", "spread", "clock", ...GUARDED,
-  ]) as UncheckedFlags;
+  const { prefix, cluster } = checkOptions(options, ["prefix", "denyCacheMs", "cluster", "clock", ...GUARDED]) as UncheckedFlags;
   checkRedisClient(client);
   noteClientTimeout(store, client);
-  checkFlags({ batch, cluster });
+  checkFlags({ cluster });
   if (prefix !== undefined && typeof prefix !== "string") throw new TypeError(expected("prefix", "a string", prefix));
 }
 

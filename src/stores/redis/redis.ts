@@ -21,7 +21,6 @@ import type { PendingResult } from "./batch.js";
 import { ScriptCalls } from "./calls.js";
 import { isCluster, keyPrefixOf, type RedisClient, type RedisSend } from "./client.js";
 import { connectionErrorOf } from "./connection-error.js";
-import { spreadPrefix } from "./cluster/hash-tags.js";
 import { RequestRouter } from "./cluster/request-router.js";
 import { DenyCache } from "../shared/deny-cache.js";
 import { RedisPart, type RequestResult, type StoreRequest } from "./protocol.js";
@@ -44,18 +43,10 @@ export interface RedisStoreOptions extends GuardOptions {
    */
   readonly denyCacheMs?: number | undefined;
   /**
-   * Whether the calls of one tick share a request to the server, with up to 128 buckets in each. Default true. No
-   * effect on Cloudflare Workers and in edge runtimes, where requests share no work.
+   * Whether the client talks to a cluster, or to a proxy that refuses scripts with keys of several slots. Default:
+   * detected from the client.
    */
-  readonly batch?: boolean | undefined;
-  /** Whether the client talks to a cluster. Default: detected from the client. */
   readonly cluster?: boolean | undefined;
-  /**
-   * For clusters older than Redis 7: the number of hash tags to spread keys over, from 1 to 256. Keys with one tag
-   * share calls. 16 are enough for up to five masters. Each key begins with its tag, so a change of this number makes
-   * all buckets full once. Default: no hash tags.
-   */
-  readonly spread?: number | undefined;
   /**
    * A function that returns milliseconds, for tests. Default: the server's clock, the only clock that several processes
    * share.
@@ -82,7 +73,7 @@ export class RedisStore implements AsyncStore {
   readonly kinds = LIMIT_KINDS;
   readonly guard: Guard;
 
-  readonly #prefixOf: (key: string) => string;
+  readonly #prefix: string;
   readonly #denials: DenyCache;
   readonly #calls: ScriptCalls;
   readonly #router: RequestRouter;
@@ -96,8 +87,8 @@ export class RedisStore implements AsyncStore {
   /**
    * Makes at most 128 charges, all of them or none. Always calls the server.
    *
-   * A cluster can change several keys in one step only if they are on one node. Before Redis 7 they must share a hash
-   * tag. For other keys it rejects with a StoreError with `"ERR_STORE_APART"`, and takes nothing. With a hash tag in
+   * A cluster can change several keys in one step only if they are on one node. Before Redis 7 they must be in one
+   * slot. For other keys it rejects with a StoreError with `"ERR_STORE_APART"`, and takes nothing. With a hash tag in
    * `prefix`, such as `"{sluice}"`, it works for all keys.
    */
   readonly consumeTogether = (charges: readonly Charge[]): Promise<readonly Decision[]> => this.#consumeTogether(charges);
@@ -109,7 +100,7 @@ export class RedisStore implements AsyncStore {
   constructor(client: RedisClient | RedisSend, options: RedisStoreOptions = {}) {
     if (storeChecks) storeChecks.checkRedisSetup(this, client, options);
     const own = ownMembers(options);
-    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
+    const { prefix = "sluice", denyCacheMs = 1_000, cluster = isCluster(client), clock } = own;
     this.guard = guardStarting(guardOptionsOf(own), {
       start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client),
     });
@@ -119,10 +110,10 @@ export class RedisStore implements AsyncStore {
     this.#calls = new ScriptCalls(client, cluster, this.#denials, now, (request) => this.#router.add(request));
     const keyPrefix = keyPrefixOf(client);
     const isOneSlot = hasHashTag(`${keyPrefix}${prefix}:`);
-    this.#prefixOf = spread === undefined ? () => `${prefix}:` : spreadPrefix(`${prefix}:`, spread, keyPrefix);
+    this.#prefix = `${prefix}:`;
     // Requests that share no work (law L15) cannot share a call.
-    const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
-    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined } : null;
+    const largest = sharesWork() ? LARGEST_BATCH : 1;
+    const setup = cluster && !isOneSlot ? { client, keyPrefix } : null;
     this.#router = new RequestRouter((...asked) => this.#calls.send(...asked), largest, setup);
     if (setup !== null) {
       this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
@@ -226,7 +217,7 @@ export class RedisStore implements AsyncStore {
   }
 
   #part(policy: Policy, key: string, tokens: Costs, dates?: PartDates): RedisPart {
-    return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens, dates);
+    return new RedisPart(this.#prefix, policy, shortKey(policy, key), tokens, dates);
   }
 }
 

@@ -1,5 +1,5 @@
 /** The number of slots of a cluster. */
-export const SLOTS = 16_384;
+const SLOTS = 16_384;
 
 /**
  * Returns the Redis Cluster slot of a key: CRC16 of its hash tag, or of the whole key when it has none, modulo 16384.

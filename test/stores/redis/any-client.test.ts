@@ -8,6 +8,7 @@ import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { flush, startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
+import { unshared } from "../../helpers/unshared.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
 const quiet = (): undefined => undefined;
@@ -78,8 +79,8 @@ describeWith("redis-server", "Redis by one function, of", () => {
 
     test("charges once, also when the server has lost the script", async () => {
       const { send } = open as Sending;
-      for (const batch of [true, false]) {
-        const store = new RedisStore(send, { prefix: `${name} ${batch}`, batch, denyCacheMs: 0 });
+      for (const make of [(prefix: string) => new RedisStore(send, { prefix, denyCacheMs: 0 }), (prefix: string) => unshared(() => new RedisStore(send, { prefix: `${prefix} apart`, denyCacheMs: 0 }))]) {
+        const store = make(name);
         for (const remaining of [9, 8, 7]) {
           await admin.script("FLUSH");
           expect(await store.consume(policy, KEY, 1)).toMatchObject({ allowed: true, remaining });

@@ -75,7 +75,7 @@ describeWith("redis-server", "Redis clients", () => {
       const admin = new Redis(server.port);
       await admin.script("FLUSH");
       await works(client, { prefix: name });
-      await works(client, { prefix: `${name} plain`, batch: false, denyCacheMs: 0 });
+      await works(client, { prefix: `${name} plain`, denyCacheMs: 0 });
       await worksTogether(client, { prefix: name });
       admin.disconnect();
       await close();

@@ -8,6 +8,7 @@ import { onOneNode, type Connected } from "../../helpers/redis-clients.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";
 import { withoutLone } from "../../helpers/without-lone.js";
 import { bytesInRedis } from "../../helpers/stored-bytes.js";
+import { unshared } from "../../helpers/unshared.js";
 
 const lacks = { close: "the client is the caller's", bound: "a key expires when it is full, and the server's own memory bounds the rest" };
 const stale = { freshDenials: "a refusal is answered from memory for up to `denyCacheMs`" };
@@ -19,19 +20,18 @@ describeWith("redis", "Redis", () => {
   nowhere.on("error", () => undefined);
   afterAll(() => (client.disconnect(), nowhere.disconnect()));
 
-  const switches: ReadonlyArray<{ name: string; options: RedisStoreOptions; lacks: typeof lacks; over?: RedisClient }> = [
+  const switches: ReadonlyArray<{ name: string; options: RedisStoreOptions; lacks: typeof lacks; over?: RedisClient; made?: typeof unshared<RedisStore> }> = [
     { name: "as it comes", options: {}, lacks: { ...lacks, ...stale } },
-    { name: "without batches", options: { batch: false }, lacks: { ...lacks, ...stale } },
+    { name: "where requests share no work", options: {}, lacks: { ...lacks, ...stale }, made: unshared },
     { name: "without the deny cache", options: { denyCacheMs: 0 }, lacks },
-    { name: "without either", options: { batch: false, denyCacheMs: 0 }, lacks },
     { name: "without the script for lone decisions", options: { denyCacheMs: 0 }, lacks, over: withoutLone(client) },
   ];
-  describe.each(switches)("$name", ({ options, lacks: all, over = client }) => {
+  describe.each(switches)("$name", ({ options, lacks: all, over = client, made = (make) => make() }) => {
     storeSuite({
       test,
       factory: ({ clock, unreachable, empty, timeoutMs, breaker, sharedBy }) => {
         const prefix = empty ? `kit-${randomUUID()}` : "kit";
-        const store = new RedisStore(unreachable ? nowhere : over, { ...options, prefix, clock, timeoutMs, breaker, sharedBy });
+        const store = made(() => new RedisStore(unreachable ? nowhere : over, { ...options, prefix, clock, timeoutMs, breaker, sharedBy }));
         return { store, storedBytes: () => bytesInRedis(client, prefix) };
       },
       lacks: all,

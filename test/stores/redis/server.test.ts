@@ -297,7 +297,8 @@ describeWith("redis-server", "what Redis sees", () => {
       const some = { evalsha: () => Promise.resolve(), eval: () => Promise.resolve() };
       expect(() => new RedisStore(some, { denyCacheMs: -1 })).toThrow("Expected `denyCacheMs` to be a whole number of at least 0, got -1");
       expect(() => new RedisStore(some, { denyCacheMS: 0 } as never)).toThrow("Unknown option `denyCacheMS`. Did you mean `denyCacheMs`?");
-      expect(() => new RedisStore(some, { batch: "no" as never })).toThrow('Expected `batch` to be true or false, got "no"');
+      expect(() => new RedisStore(some, { cluster: "no" as never })).toThrow('Expected `cluster` to be true or false, got "no"');
+      for (const gone of ["spread", "batch"]) expect(() => new RedisStore(some, { [gone]: 16 })).toThrow(`Unknown option \`${gone}\`. Known options:`);
       expect(() => new RedisStore(some, { prefix: 7 as never })).toThrow("Expected `prefix` to be a string, got 7");
       expect(() => new RedisStore(some, { clock: 7 as never })).toThrow("Expected `clock` to be a function");
     });

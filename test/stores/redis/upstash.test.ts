@@ -9,6 +9,7 @@ import { printed } from "../../helpers/docs-run.js";
 import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { startUpstash, type RestFault, type UpstashRest } from "../../helpers/upstash-rest.js";
+import { unshared } from "../../helpers/unshared.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
 
@@ -50,7 +51,7 @@ describeWith("redis-server", "Upstash", () => {
     for (const [enableAutoPipelining, requests] of [[true, ["POST /pipeline evalsha evalsha", "POST /pipeline eval eval"]], [false, ["POST / evalsha", "POST / evalsha", "POST / eval", "POST / eval"]]] as const) {
       server.requests.length = 0;
       await admin.script("FLUSH");
-      const store = new RedisStore(server.connect({ enableAutoPipelining }), { batch: false });
+      const store = unshared(() => new RedisStore(server.connect({ enableAutoPipelining })));
       const key = `pipelining ${enableAutoPipelining}`;
       const [a, b] = await Promise.all([store.consume(policy, key, 4), store.consume(policy, key, 4)]);
       expect([a.remaining, b.remaining].sort()).toEqual([2, 6]);

@@ -7,13 +7,11 @@ import { slotOf } from "../slot.js";
 import { crossSlotScript, isRefusedWhole, isUnsupported } from "./cross-slot.js";
 import { nodeFinder, wayTo } from "./node-clients.js";
 
-/** How a store's keys are spread over a cluster. */
+/** The client of a cluster. */
 export interface ClusterSetup {
   readonly client: AnyRedisClient;
   /** The text that the client puts before every key. */
   readonly keyPrefix: string;
-  /** Whether calls to one node may carry keys of several slots. */
-  readonly byNode: boolean;
 }
 
 type RequestBatcher = Batcher<BatchedRequest, RequestResult>;
@@ -46,7 +44,7 @@ export class RequestRouter {
     this.#send = send;
     this.#largest = largest;
     this.#cluster = cluster;
-    this.#findNode = cluster?.byNode ? nodeFinder(cluster.client) : null;
+    this.#findNode = cluster === null ? null : nodeFinder(cluster.client);
   }
 
   add(request: BatchedRequest): void {

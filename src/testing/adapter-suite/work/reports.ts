@@ -135,7 +135,7 @@ export const reportCases: readonly AdapterCase[] = [
     async run(start) {
       const limiter = createLimiter({ policy: POLICY_OF_10, store: new MemoryStore({ clock: new ManualClock(1_000_000).now }) });
       for (const user of ["ann", "bob"]) limiter.block(["user", user], 3_600_000);
-      const waiter = createWaiter(limiter);
+      const waiter = createWaiter(limiter, { maxWaitMs: Infinity });
       const server = await start({ limiter: waiter });
       const [ann, bob] = [await server.connect(), await server.connect()];
       ann.write(formatRequest("/ok", { headers: { "X-User": "ann" } }));

@@ -2,7 +2,7 @@
 import { hearWarnings } from "../../../helpers/warned.js";
 import { Cluster, Redis } from "ioredis";
 import { combine, createLimiter, definePolicy, perHour } from "sluice";
-import { RedisStore, type RedisStoreOptions } from "sluice/redis";
+import { RedisStore } from "sluice/redis";
 import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { slotOf } from "../../../../src/stores/redis/slot.js";
@@ -55,18 +55,13 @@ describeWith("redis-server", "Redis Cluster", () => {
     });
     afterAll(() => void open?.close());
 
-    describe.each<{ of: string; options: RedisStoreOptions }>([
-      { of: "a batch for each node", options: {} },
-      { of: "keys under 16 hash tags", options: { spread: 16 } },
-    ])("$of", ({ of, options }) => {
-      storeSuite({
-        test,
-        factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => {
-          const { client } = (unreachable ? closed : open) as Connected;
-          return new RedisStore(client, { denyCacheMs: 0, prefix: `${name} ${of}`, ...options, clock, timeoutMs, breaker, sharedBy });
-        },
-        lacks,
-      });
+    storeSuite({
+      test,
+      factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => {
+        const { client } = (unreachable ? closed : open) as Connected;
+        return new RedisStore(client, { denyCacheMs: 0, prefix: name, clock, timeoutMs, breaker, sharedBy });
+      },
+      lacks,
     });
 
     test("128 decisions that are asked for in one tick are one or two calls to each node, and exact", async () => {

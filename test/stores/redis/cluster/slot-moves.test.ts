@@ -13,7 +13,6 @@ const CALLERS = 96;
 const variants: readonly { name: string; options: RedisStoreOptions }[] = [
   { name: "a batch for each node", options: {} },
   { name: "a batch for each node, without the deny cache", options: { denyCacheMs: 0 } },
-  { name: "a batch for each slot", options: { batch: false } },
 ];
 
 describeWith("redis-server", "Redis Cluster whose slots move", () => {
