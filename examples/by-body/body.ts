@@ -1,10 +1,10 @@
 // Shared by all five servers: the limits, and the phone number of a body, in one spelling.
-import { definePolicy, perHour, perMinute, type Clock } from "sluice";
+import { afterMs, definePolicy, perMinute, type Clock } from "sluice";
 
 /** Many callers can share an address, and one caller can name many numbers. */
 export const perAddress = definePolicy({ name: "address", capacity: 30, refill: perMinute(30) });
-/** Text messages to one number, from all callers together. */
-export const perPhone = definePolicy({ name: "code", capacity: 3, refill: perHour(3) });
+/** Text messages to one number, from all callers together: never more than 3 in any hour. */
+export const perPhone = definePolicy({ name: "code", capacity: 3, returns: afterMs(3_600_000) });
 
 /** The parts that each server needs. */
 export interface Service {

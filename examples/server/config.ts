@@ -19,7 +19,8 @@ const DEFAULTS = {
   interactive: { capacity: 10, tokens: 2, everyMs: 1_000 },
   // Expensive work: a few in a row are fine, a loop is not.
   bulk: { capacity: 3, tokens: 1, everyMs: 10_000 },
-  // Abuse-sensitive: every code is a text message that costs money, and an attacker may guess codes.
+  // Abuse-sensitive: every code is a text message that costs money, and an attacker may guess codes. Where never more than 3 may be
+  // sent in an hour, choose a window: `returns: afterMs(3_600_000)`.
   "login-code": { capacity: 3, tokens: 3, everyMs: 3_600_000 },
   // Slow work: what matters is how many run at once, and how many there are in a month.
   reports: { capacity: 10, tokens: 10, everyMs: 60_000 },

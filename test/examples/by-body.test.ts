@@ -53,6 +53,15 @@ describe.each(frameworks)("%s", (_, listenerOf) => {
     expect(sent).toEqual(["+491515550100", "+491515550100", "+491515550100", "+491515550101"]);
   });
 
+  test("a number gets at most three messages in any hour, and three in each", async () => {
+    const { clock, sent, code } = await serve();
+    const sentAt: number[] = [];
+    for (; clock.now() < 4 * 3_600_000; clock.advance(300_000)) if ((await code("+491515550100")) === 200) sentAt.push(clock.now());
+    const inTheHourFrom = (start: number) => sentAt.filter((at) => at >= start && at < start + 3_600_000).length;
+    expect(Math.max(...sentAt.map(inTheHourFrom))).toBe(3);
+    expect(sent).toHaveLength(12);
+  });
+
   test("a stranger cannot tell a number that others asked a code for from one that got none", async () => {
     const { ask, code } = await serve();
     await code("+491515550100");
@@ -63,7 +72,7 @@ describe.each(frameworks)("%s", (_, listenerOf) => {
     };
     expect(await answerFor("+491515550100")).toEqual(await answerFor("+491515550101"));
     await code("+491515550100");
-    expect(await answerFor("+491515550100")).toEqual([429, expect.objectContaining({ "retry-after": "1200" }), expect.stringContaining('"code"')]);
+    expect(await answerFor("+491515550100")).toEqual([429, expect.objectContaining({ "retry-after": "3600" }), expect.stringContaining('"code"')]);
   });
 
   test("a body without a number, too long or no JSON reaches nothing, and costs its address", async () => {
