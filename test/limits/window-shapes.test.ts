@@ -84,14 +84,44 @@ describe("L22 · callers of nine shapes", () => {
   });
 });
 
+const pageOf = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
+const FORGIVING: LimitOptions = { name: "api", refill: perMinute(100) };
+const SMALL_BURST: LimitOptions = { name: "api", capacity: 20, refill: perMinute(100) };
+const SPLIT: LimitOptions = { name: "api", capacity: 20, refill: perMinute(80) };
+const WINDOW: LimitOptions = { name: "api", capacity: CAPACITY, returns: afterMs(MS) };
+
 test("the table of the page says what the limits refuse", () => {
-  const page = readFileSync(new URL("../../docs/guides/rate-window-quota.md", import.meta.url), "utf8");
+  const page = pageOf("guides/rate-window-quota.md");
   const percent = (share: number): string => `${Number(share.toFixed(share < 1 ? 1 : 0))} %`;
   const rows = SHAPES.filter(({ onPage }) => onPage !== undefined).map((shape) => {
-    const limits = [
-      limited({ name: "rate", refill: perMinute(100) }), limited({ name: "split", capacity: 20, refill: perMinute(80) }), windowOf100(),
-    ];
+    const limits = [FORGIVING, SMALL_BURST, SPLIT, WINDOW].map(limited);
     return `| ${shape.onPage} | ${limits.map((consume) => percent(refusedOf(shape, consume))).join(" | ")} |`;
   });
   expect(page.split("\n").filter((line) => rows.some((row) => line.startsWith(row.slice(0, row.indexOf(" |", 2)))))).toEqual(rows);
+  const [, most = ""] = /^\| most in any minute \| (.*) \|$/m.exec(page) ?? [];
+  expect(most.split(" | ").map(Number)).toEqual([FORGIVING, SMALL_BURST, SPLIT, WINDOW].map((limit) => grantsOf(limit).mostInAMinute));
 });
+
+test("the table of the options says what each limit grants", () => {
+  const rows = ([
+    ['{ name: "api", refill: perMinute(100) }', FORGIVING],
+    ['{ name: "api", capacity: 20, refill: perMinute(100) }', SMALL_BURST],
+    ['{ name: "api", capacity: 20, refill: perMinute(80) }', SPLIT],
+    ['{ name: "api", capacity: 100, returns: afterMs(60_000) }', WINDOW],
+  ] as const).map(([written, limit]) => {
+    const { atOnce, later, mostInAMinute } = grantsOf(limit);
+    return `| \`${written}\` | ${atOnce} | ${limit === WINDOW ? "as they come back, each after a minute" : `${later} a minute`} | at most ${mostInAMinute} |`;
+  });
+  expect(pageOf("options.md").split("\n").filter((line) => line.startsWith('| `{ name: "api"'))).toEqual(rows);
+});
+
+/** What a caller gets who asks for all that there is, every 10 ms for 10 minutes. */
+function grantsOf(limit: LimitOptions): Record<"atOnce" | "later" | "mostInAMinute", number> {
+  const consume = limited(limit);
+  const taken: number[] = [];
+  for (let at = 0; at < 10 * MS; at += 10) while (consume(at)) taken.push(at);
+  const takenIn = (from: number, ms: number): number => taken.filter((at) => at >= from && at < from + ms).length;
+  // The bound of a rate counts both ends of the minute. A window's counts the first: tokens taken a minute ago are back.
+  const lastMs = limit.refill === undefined ? 0 : 1;
+  return { atOnce: takenIn(0, 1), later: takenIn(9 * MS, MS), mostInAMinute: Math.max(...taken.map((from) => takenIn(from, MS + lastMs))) };
+}
