@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { INSIDE_TYPES } from "./scripts/inside-types.mjs";
 
 /** @type {Partial<import("typedoc").TypeDocOptions>} */
 export default {
@@ -11,6 +12,7 @@ export default {
   treatValidationWarningsAsErrors: true,
   // A docstring on everything that is exported: this is the check.
   validation: { notExported: true, invalidLink: true, rewrittenLink: true, notDocumented: true, unusedMergeModuleWith: true },
+  intentionallyNotExported: INSIDE_TYPES,
   requiredToBeDocumented: ["Class", "Interface", "Function", "TypeAlias", "Variable", "Enum", "Method", "Accessor"],
   excludeInternal: true,
   excludePrivate: true,

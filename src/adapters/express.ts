@@ -18,14 +18,14 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/
 /** The options of {@link rateLimit}. Their functions get Express's request. `K` is the type of the limiter's keys. */
 export type ExpressRateLimitOptions<K = Key> = PolicyRateLimitOptions | IfLimiter<K, LimiterRateLimitOptions<K>>;
 
-/** The options with a policy, for a `rateLimit` of your own. */
-export interface PolicyRateLimitOptions extends PolicyGateOptions<Request>, ExpressRespond {}
+/** The options with a policy. */
+interface PolicyRateLimitOptions extends PolicyGateOptions<Request>, ExpressRespond {}
 
 /** The options with a limiter. */
-export interface LimiterRateLimitOptions<K = Key> extends LimiterGateOptions<Request, [], K>, ExpressRespond {}
+interface LimiterRateLimitOptions<K = Key> extends LimiterGateOptions<Request, [], K>, ExpressRespond {}
 
 /** The options that answer a refused request. */
-export type ExpressRespond = RespondOption<[request: Request, response: Response]>;
+type ExpressRespond = RespondOption<[request: Request, response: Response]>;
 
 /** Middleware for any route. It leaves the types of the route's parameters and bodies as they are. */
 export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
@@ -34,18 +34,17 @@ export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
   next: NextFunction,
 ) => void;
 
-/** The type of {@link rateLimit} with the defaults of {@link ExpressRateLimit.with}. */
-export interface ExpressRateLimitWith<Defaults> {
-  <K = Key>(options: OverDefaults<Defaults, Request, [], K> & ExpressRespond, none?: never): ExpressMiddleware;
-  /** Returns a `rateLimit` with more defaults. */
-  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): ExpressRateLimitWith<Defaults & More>;
-}
-
-/** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
-export interface ExpressRateLimit {
-  <K = never>(options: ExpressRateLimitOptions<K>, none?: never): ExpressMiddleware;
-  /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
-  with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): ExpressRateLimitWith<Defaults>;
+/**
+ * The type of {@link rateLimit}, or with `Given`, the names of its defaults, of one that `with` returned. With the
+ * parameter `none`, `app.use(rateLimit)` without a call does not compile.
+ */
+export interface ExpressRateLimit<Given extends string = never> {
+  <K = [Given] extends [never] ? never : Key>(
+    options: [Given] extends [never] ? ExpressRateLimitOptions<K> : OverDefaults<Given, Request, [], K> & ExpressRespond,
+    none?: never,
+  ): ExpressMiddleware;
+  /** Returns a `rateLimit` with defaults, or with more of them. Options of its calls replace them. */
+  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): ExpressRateLimit<Given | (keyof More & string)>;
 }
 
 /**

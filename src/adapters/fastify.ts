@@ -16,10 +16,7 @@ import {
 } from "./fastify/hook-limits.js";
 
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
-export type {
-  FastifyGateOptions, FastifyHookOptions, FastifyOwnOptions, FastifyPluginOptions, FastifyRateLimitHandler,
-  FastifyRateLimitHook, FastifyRateLimitOptions, FastifyRespond, HookOption, PolicyRateLimitOptions, RouteRateLimit,
-} from "./fastify/hook-limits.js";
+export type { FastifyRateLimitHandler, FastifyRateLimitOptions, RouteRateLimit } from "./fastify/hook-limits.js";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -41,17 +38,14 @@ declare module "fastify" {
   }
 }
 
-/** The type of {@link rateLimit} with the defaults of {@link FastifyRateLimit.with}. */
-export interface FastifyRateLimitWith<Defaults>
-  extends FastifyPluginAsync<OverDefaults<Defaults, FastifyRequest, [], AnyKey> & FastifyRespond & FastifyPluginOptions> {
-  /** Returns a plugin with more defaults. */
-  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): FastifyRateLimitWith<Defaults & More>;
-}
-
-/** The type of {@link rateLimit}. */
-export interface FastifyRateLimit extends FastifyPluginAsync<FastifyRateLimitOptions> {
-  /** Returns a plugin with defaults. The options of its registration replace them. */
-  with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): FastifyRateLimitWith<Defaults>;
+/** The type of {@link rateLimit}, or with `Given`, the names of its defaults, of one that `with` returned. */
+export interface FastifyRateLimit<Given extends string = never> extends FastifyPluginAsync<
+  [Given] extends [never]
+    ? FastifyRateLimitOptions
+    : OverDefaults<Given, FastifyRequest, [], AnyKey> & FastifyRespond & FastifyPluginOptions
+> {
+  /** Returns a plugin with defaults, or with more of them. The options of its registration replace them. */
+  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): FastifyRateLimit<Given | (keyof More & string)>;
 }
 
 /**

@@ -24,29 +24,28 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/
 export type HonoRateLimitOptions<E extends Env = Env, K = Key> =
   PolicyRateLimitOptions<E> | IfLimiter<K, LimiterRateLimitOptions<E, K>>;
 
-/** The options with a policy, for a `rateLimit` of your own. */
-export interface PolicyRateLimitOptions<E extends Env = Env> extends PolicyGateOptions<Context<E>>, HonoRespond<E> {}
+/** The options with a policy. */
+interface PolicyRateLimitOptions<E extends Env = Env> extends PolicyGateOptions<Context<E>>, HonoRespond<E> {}
 
 /** The options with a limiter. */
-export interface LimiterRateLimitOptions<E extends Env = Env, K = Key>
+interface LimiterRateLimitOptions<E extends Env = Env, K = Key>
   extends LimiterGateOptions<Context<E>, [], K>, HonoRespond<E> {}
 
 /** The options that answer a refused request. */
-export type HonoRespond<E extends Env = Env> = RespondOption<[c: Context<E>], WebAnswer | Promise<WebAnswer>>;
+type HonoRespond<E extends Env = Env> = RespondOption<[c: Context<E>], WebAnswer | Promise<WebAnswer>>;
 
-/** The type of {@link rateLimit} with the defaults of {@link HonoRateLimit.with}. */
-export interface HonoRateLimitWith<Defaults, E extends Env> {
-  <K = Key>(options: OverDefaults<Defaults, Context<E>, [], K> & HonoRespond<E>, none?: never): MiddlewareHandler<E>;
-  /** Returns a `rateLimit` with more defaults. */
-  with<const More extends Partial<PolicyRateLimitOptions<E>>>(more: More): HonoRateLimitWith<Defaults & More, E>;
-}
-
-/** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
-export interface HonoRateLimit {
-  <E extends Env = Env, K = Env extends E ? never : Key>(options: HonoRateLimitOptions<E, K>, none?: never): MiddlewareHandler<E>;
-  /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
-  with<E extends Env = Env, const Defaults extends Partial<PolicyRateLimitOptions<E>> = Partial<PolicyRateLimitOptions<E>>>(
-    defaults: Defaults): HonoRateLimitWith<Defaults, E>;
+/**
+ * The type of {@link rateLimit}, or with `Given`, the names of its defaults, of one that `with` returned: its contexts
+ * are of `Own`. With the parameter `none`, `app.use(rateLimit)` without a call does not compile.
+ */
+export interface HonoRateLimit<Given extends string = never, Own extends Env = Env> {
+  <E extends Env = Own, K = Env extends E ? ([Given] extends [never] ? never : Key) : Key>(
+    options: [Given] extends [never] ? HonoRateLimitOptions<E, K> : OverDefaults<Given, Context<E>, [], K> & HonoRespond<E>,
+    none?: never,
+  ): MiddlewareHandler<E>;
+  /** Returns a `rateLimit` with defaults, or with more of them. Options of its calls replace them. */
+  with<E extends Env = Own, const More extends Partial<PolicyRateLimitOptions<E>> = Partial<PolicyRateLimitOptions<E>>>(
+    more: More): HonoRateLimit<Given | (keyof More & string), E>;
 }
 
 /**

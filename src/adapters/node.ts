@@ -27,12 +27,12 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/
 export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse, K = Key> =
   PolicyRateLimitOptions<Req, Res> | IfLimiter<K, LimiterRateLimitOptions<Req, Res, K>>;
 
-/** The options with a policy, for a `rateLimit` of your own. */
-export interface PolicyRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse>
+/** The options with a policy. */
+interface PolicyRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse>
   extends PolicyGateOptions<Req>, NodeRespond<Req, Res> {}
 
 /** The options with a limiter. */
-export interface LimiterRateLimitOptions<
+interface LimiterRateLimitOptions<
   Req extends NodeRequest = IncomingMessage,
   Res extends NodeResponse = ServerResponse,
   K = Key,
@@ -40,7 +40,7 @@ export interface LimiterRateLimitOptions<
   extends LimiterGateOptions<Req, [], K>, NodeRespond<Req, Res> {}
 
 /** The options of this adapter alone. */
-export interface NodeRespond<Req, Res> extends RespondOption<[request: Req, response: Res]> {
+interface NodeRespond<Req, Res> extends RespondOption<[request: Req, response: Res]> {
   /**
    * Answers a request when a function of the options, such as `key`, fails, or when a refusal cannot be sent. Default:
    * a 500, and a process warning with the error. Not called for errors of the listener. If it fails too, the connection
@@ -53,27 +53,22 @@ export interface NodeRespond<Req, Res> extends RespondOption<[request: Req, resp
 export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
 
 /** Wraps a listener. With the parameter `none`, it does not compile as the middleware of a framework. */
-export type LimitedListener<Req, Res> = (listener: Listener<Req, Res>, none?: never) => Listener<Req, Res>;
+type LimitedListener<Req, Res> = (listener: Listener<Req, Res>, none?: never) => Listener<Req, Res>;
 
-/** The type of {@link rateLimit} with the defaults of {@link NodeRateLimit.with}. */
-export interface NodeRateLimitWith<Defaults> {
-  <K = Key>(
-    options: OverDefaults<Defaults, IncomingMessage, [], K> & NodeRespond<IncomingMessage, ServerResponse>,
-    none?: never,
-  ): LimitedListener<IncomingMessage, ServerResponse>;
-  /** Returns a `rateLimit` with more defaults. */
-  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): NodeRateLimitWith<Defaults & More>;
-}
-
-/** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
-export interface NodeRateLimit {
+/**
+ * The type of {@link rateLimit}, or with `Given`, the names of its defaults, of one that `with` returned. With the
+ * parameter `none`, `app.use(rateLimit)` without a call does not compile.
+ */
+export interface NodeRateLimit<Given extends string = never> {
   <Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse,
-    K = IncomingMessage extends Req ? never : Key>(
-    options: NodeRateLimitOptions<Req, Res, K>,
+    K = IncomingMessage extends Req ? ([Given] extends [never] ? never : Key) : Key>(
+    options: [Given] extends [never]
+      ? NodeRateLimitOptions<Req, Res, K>
+      : OverDefaults<Given, Req, [], K> & NodeRespond<Req, Res>,
     none?: never,
   ): LimitedListener<Req, Res>;
-  /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
-  with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): NodeRateLimitWith<Defaults>;
+  /** Returns a `rateLimit` with defaults, or with more of them. Options of its calls replace them. */
+  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): NodeRateLimit<Given | (keyof More & string)>;
 }
 
 /**

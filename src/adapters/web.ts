@@ -25,16 +25,16 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/
 export type WebRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key> =
   PolicyRateLimitOptions<Req, Rest> | IfLimiter<K, LimiterRateLimitOptions<Req, Rest, K>>;
 
-/** The options with a policy, for a `rateLimit` of your own. */
-export interface PolicyRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []>
+/** The options with a policy. */
+interface PolicyRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []>
   extends PolicyGateOptions<Req, Rest>, WebRespond<Req, Rest> {}
 
 /** The options with a limiter. */
-export interface LimiterRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key>
+interface LimiterRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key>
   extends LimiterGateOptions<Req, Rest, K>, WebRespond<Req, Rest> {}
 
 /** The options that answer a refused request. */
-export type WebRespond<Req extends Request = Request, Rest extends readonly unknown[] = []> =
+type WebRespond<Req extends Request = Request, Rest extends readonly unknown[] = []> =
   RespondOption<[request: Req, ...rest: Rest], WebAnswer | Promise<WebAnswer>>;
 
 /** A request handler. It may take more arguments after the request, such as the bindings of a Worker. */
@@ -44,28 +44,27 @@ export type Handler<Rest extends readonly unknown[] = [], Req extends Request = 
 ) => Response | Promise<Response>;
 
 /** Wraps a handler. With the parameter `none`, it does not compile as the middleware of a framework. */
-export type Limited<Req extends Request, Rest extends readonly unknown[]> = <
+type Limited<Req extends Request, Rest extends readonly unknown[]> = <
   More extends readonly [...Rest, ...unknown[]],
   Sub extends Req = Req,
 >(
   handler: Handler<More, Sub>, none?: never,
 ) => Handler<More, Sub>;
 
-/** The type of {@link rateLimit} with the defaults of {@link WebRateLimit.with}. */
-export interface WebRateLimitWith<Defaults> {
-  <K = Key>(options: OverDefaults<Defaults, Request, [], K> & WebRespond<Request, []>, none?: never): Limited<Request, []>;
-  /** Returns a `rateLimit` with more defaults. */
-  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): WebRateLimitWith<Defaults & More>;
-}
-
-/** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
-export interface WebRateLimit {
-  <Req extends Request = Request, Rest extends readonly unknown[] = [], K = [Request, []] extends [Req, Rest] ? never : Key>(
-    options: WebRateLimitOptions<Req, Rest, K>,
+/**
+ * The type of {@link rateLimit}, or with `Given`, the names of its defaults, of one that `with` returned. With the
+ * parameter `none`, `app.use(rateLimit)` without a call does not compile.
+ */
+export interface WebRateLimit<Given extends string = never> {
+  <Req extends Request = Request, Rest extends readonly unknown[] = [],
+    K = [Request, []] extends [Req, Rest] ? ([Given] extends [never] ? never : Key) : Key>(
+    options: [Given] extends [never]
+      ? WebRateLimitOptions<Req, Rest, K>
+      : OverDefaults<Given, Req, Rest, K> & WebRespond<Req, Rest>,
     none?: never,
   ): Limited<Req, Rest>;
-  /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
-  with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): WebRateLimitWith<Defaults>;
+  /** Returns a `rateLimit` with defaults, or with more of them. Options of its calls replace them. */
+  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): WebRateLimit<Given | (keyof More & string)>;
 }
 
 /**

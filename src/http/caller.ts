@@ -17,7 +17,7 @@ import { SKIP, type Verdict } from "./response/verdict.js";
  * values are joined by commas.
  *
  * A value that is a text or a list, such as one of a query string, does not compile as a key: with a list, the client
- * would choose every part of the key. Write `["client", String(value)]`. See {@link MaybeKeyList}.
+ * would choose every part of the key. Write `["client", String(value)]`.
  */
 export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...MaybeKeyPart[]];
 

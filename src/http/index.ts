@@ -3,7 +3,7 @@
  * a response. For authors of adapters, and for header styles other than the default.
  * @module sluice/http
  */
-export { type AnyKey, type CombinedKey, type MaybeKey, type MaybeKeyList, type MaybeKeyOf, type MaybeKeyPart } from "./caller.js";
+export { type CombinedKey, type MaybeKey } from "./caller.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "./response/decisions.js";
 export { createGate, type Gate } from "./gate.js";
 export { type Field, type FieldList, type HeaderStyle } from "./headers/field.js";
@@ -12,12 +12,7 @@ export {
   draft7, retryAfterDate, vendorHeaders, xRateLimit, type ResetFormat, type VendorHeaders,
 } from "./headers/other-styles.js";
 export { createHeaderWriter, type HeaderWriter } from "./headers/writer.js";
-export {
-  type AnyRespond, type BelongsToLimiter, type ChargeOptions, type GateOptions, type GivenLimiter, type IfLimiter,
-  type LimiterGateOptions, type NoOptions, type OwnLimiter, type PolicyGateOptions, type RespondOption, type SharedOptions,
-  type WebAnswer,
-} from "./options/options.js";
-export { type OptionalWith, type OverDefaults } from "./options/route-options.js";
+export { type AdapterOptions, type GateOptions, type RespondOption, type WebAnswer } from "./options/options.js";
 export { type RequestReader } from "./reader.js";
 export { type Refusal, type UnidentifiedRefusal } from "./response/own-answer.js";
 export { type Problem } from "./response/problem.js";

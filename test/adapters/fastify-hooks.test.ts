@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { fastify, type FastifyInstance, type FastifyRequest } from "fastify";
 import { fastify as fastify4 } from "fastify4";
 import { combine, createLimiter, createWaiter } from "sluice";
-import { rateLimit, type FastifyRateLimitHook, type FastifyRateLimitOptions } from "sluice/fastify";
+import { rateLimit, type FastifyRateLimitOptions } from "sluice/fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { oneToken } from "./setup.js";
 import { expectWarnings } from "../setup/warnings.js";
@@ -12,7 +12,7 @@ const versions = [
   { name: "Fastify 4", framework: fastify4 as unknown as typeof fastify },
   { name: "Fastify 5", framework: fastify },
 ];
-const hooks: readonly FastifyRateLimitHook[] = ["onRequest", "preValidation", "preHandler"];
+const hooks: ReadonlyArray<NonNullable<FastifyRateLimitOptions["hook"]>> = ["onRequest", "preValidation", "preHandler"];
 
 type Login = FastifyRequest<{ Body: { account: string } }>;
 const accountOf = (request: FastifyRequest) => (request as Login).body?.account;

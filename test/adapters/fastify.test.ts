@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fastify, type FastifyRequest } from "fastify";
 import { fastify as fastify4 } from "fastify4";
 import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond } from "sluice";
-import { rateLimit, type PolicyRateLimitOptions } from "sluice/fastify";
+import { rateLimit } from "sluice/fastify";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { oneToken } from "./setup.js";
@@ -13,7 +13,7 @@ const versions = [
 ];
 
 describe.each(versions)("$name", ({ framework }) => {
-  const options = (): PolicyRateLimitOptions => ({ ...oneToken(), key: (request) => request.headers["x-user"]?.toString() });
+  const options = () => ({ ...oneToken(), key: (request: FastifyRequest) => request.headers["x-user"]?.toString() });
   const two = { name: "two", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } };
 
   function make() {

@@ -1,4 +1,5 @@
-import { createGate, type AnyRespond, type ChargeOptions, type GateOptions, type MaybeKey, type Outcome, type RequestReader, type SharedOptions, type Verdict } from "sluice/http";
+import { createGate, type GateOptions, type MaybeKey, type Outcome, type RequestReader, type Verdict } from "sluice/http";
+import type { AnyRespond, ChargeOptions, SharedOptions } from "../../src/http/options/options.js";
 import { ManualClock } from "sluice/testing";
 import { definePolicy, MemoryStore, perSecond, type Key, type Limiter, type OnStoreError, type Policy, type PolicyOptions, type Store, type Unlimited } from "sluice";
 import { guard } from "sluice/store";

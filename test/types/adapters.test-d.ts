@@ -10,7 +10,7 @@ import { combine, createLimiter, createObserver, definePolicy, perSecond, unlimi
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
-import { createGate, draft7, triple, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Outcome, type Problem, type RefuseVerdict } from "sluice/http";
+import { createGate, draft7, triple, vendorHeaders, xRateLimit, type GateOptions, type Outcome, type Problem, type RefuseVerdict } from "sluice/http";
 import * as forNode from "sluice/node";
 import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
 import * as forWeb from "sluice/web";
@@ -226,8 +226,8 @@ forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local", shadow: 
 // What belongs to a given limiter says so in the compile error: the option's type is the text.
 
 type MembersOfLimiter = "store" | "onStoreError" | "shadow" | "observe";
-expectTypeOf<GivenLimiter<ExpressRequest>[MembersOfLimiter]>().toEqualTypeOf<BelongsToLimiter | undefined>();
-expectTypeOf<BelongsToLimiter>().toEqualTypeOf<"belongs to the limiter: pass it to createLimiter">();
+type GivenLimiter = Extract<GateOptions<ExpressRequest>, { readonly limiter: object }>;
+expectTypeOf<GivenLimiter[MembersOfLimiter]>().toEqualTypeOf<"belongs to the limiter: pass it to createLimiter" | undefined>();
 // @ts-expect-error
 forExpress.rateLimit({ limiter, onStoreError: "allow", key: () => "ann" });
 // @ts-expect-error

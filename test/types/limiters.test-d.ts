@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { expectTypeOf } from "expect-type";
 import { type Request as ExpressRequest } from "express";
-import { fastify, type FastifyPluginAsync, type FastifyRequest } from "fastify";
+import { fastify, type FastifyRequest } from "fastify";
 import type { Context } from "hono";
 import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, unlimited, type CombinedDecision, type Decision } from "sluice";
 import * as forExpress from "sluice/express";
@@ -91,18 +91,13 @@ void fastify().register(forFastify.rateLimit, { limiter, key, store });
 // @ts-expect-error
 forExpress.rateLimit({ key });
 
-// A company's own package takes the options with a policy. The union of all options cannot get a `store`.
+// A company's own package sets a store. Its type names no types of the framework.
 
-export const ownNode = (options: forNode.PolicyRateLimitOptions) => forNode.rateLimit({ store, ...options });
-export const ownExpress = (options: forExpress.PolicyRateLimitOptions) => forExpress.rateLimit({ store, ...options });
-export const ownHono = (options: forHono.PolicyRateLimitOptions) => forHono.rateLimit({ store, ...options });
-export const ownWeb = (options: forWeb.PolicyRateLimitOptions) => forWeb.rateLimit({ store, ...options });
-export const ownFastify: FastifyPluginAsync<forFastify.PolicyRateLimitOptions> = async (app, options) => {
-  await app.register(forFastify.rateLimit, { store, ...options });
-};
-ownExpress({ policy, key: (request) => ["user", request.get("x-user")] });
-// @ts-expect-error
-ownExpress({ limiter, key });
+export const ownNode: forNode.NodeRateLimit<"store"> = forNode.rateLimit.with({ store });
+export const ownExpress: forExpress.ExpressRateLimit<"store"> = forExpress.rateLimit.with({ store });
+export const ownHono: forHono.HonoRateLimit<"store"> = forHono.rateLimit.with({ store });
+export const ownWeb: forWeb.WebRateLimit<"store"> = forWeb.rateLimit.with({ store });
+export const ownFastify: forFastify.FastifyRateLimit<"store"> = forFastify.rateLimit.with({ store });
 // @ts-expect-error
 export const wrongNode = (options: forNode.NodeRateLimitOptions) => forNode.rateLimit({ store, ...options });
 // @ts-expect-error

@@ -4,7 +4,7 @@ import type { Limiter, LimiterOptions, MemoryStoreOptions, PlainLimiter, Policy,
 import type * as forExpress from "sluice/express";
 import type * as forFastify from "sluice/fastify";
 import type * as forHono from "sluice/hono";
-import type { GateOptions, PolicyGateOptions } from "sluice/http";
+import type { GateOptions } from "sluice/http";
 import type * as forNode from "sluice/node";
 import type { PostgresStoreOptions } from "sluice/postgres";
 import type { RedisStoreOptions } from "sluice/redis";
@@ -19,19 +19,12 @@ type NamesIn<Options, Names> = Options extends unknown ? Extract<keyof Options, 
 
 type OptionsOfGates =
   | GateOptions<Request>
-  | PolicyGateOptions<Request>
   | forExpress.ExpressRateLimitOptions
-  | forExpress.PolicyRateLimitOptions
   | forFastify.FastifyRateLimitOptions
-  | forFastify.FastifyHookOptions
-  | forFastify.PolicyRateLimitOptions
   | Exclude<forFastify.RouteRateLimit, false>
   | forHono.HonoRateLimitOptions
-  | forHono.PolicyRateLimitOptions
   | forNode.NodeRateLimitOptions
-  | forNode.PolicyRateLimitOptions
-  | forWeb.WebRateLimitOptions
-  | forWeb.PolicyRateLimitOptions;
+  | forWeb.WebRateLimitOptions;
 expectTypeOf<NamesIn<OptionsOfGates | LimiterOptions, LostOfGates>>().toEqualTypeOf<never>();
 
 type OptionsOfOthers = GuardOptions | RedisStoreOptions | PostgresStoreOptions | MemoryStoreOptions | WaiterOptions;

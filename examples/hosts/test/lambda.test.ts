@@ -1,7 +1,7 @@
 import { MemoryStore } from "sluice";
 // The example for AWS Lambda, with events as an HTTP API sends them (payload format 2.0).
 import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
-import type { AnyRespond, GateOptions, Outcome } from "sluice/http";
+import type { AdapterOptions, Outcome } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
 import { rateLimit } from "../servers/lambda.js";
@@ -35,7 +35,7 @@ function eventOf(user: string | undefined, { method = "GET", headers = {} }: { m
   } as APIGatewayProxyEventV2;
 }
 
-function limit(options: Partial<GateOptions<APIGatewayProxyEventV2> & AnyRespond> = {}) {
+function limit(options: Partial<AdapterOptions<APIGatewayProxyEventV2>> = {}) {
   const clock = new ManualClock();
   const policy = { name: "inbox", capacity: 2, refill: { tokens: 1, everyMs: 1_500 } };
   type Authorized = { requestContext: { authorizer: { jwt: { claims: { sub?: string } } } } };

@@ -55,7 +55,7 @@ export type FastifyOwnOptions<Options> = { readonly [Name in keyof Options]?: Op
 /** The value of a route's `config.rateLimit`: options that override the plugin's, or false for no limit. */
 export type RouteRateLimit<Options = FastifyHookOptions> = false | FastifyOwnOptions<Options>;
 
-/** A limit as a hook function of Fastify, for each hook in {@link FastifyRateLimitHook}. */
+/** A limit as a hook function of Fastify, for `onRequest`, `preValidation` or `preHandler`. */
 export type FastifyRateLimitHandler<Request = FastifyRequest> =
   (request: Request, reply: FastifyReply, next: HookHandlerDoneFunction) => void;
 

@@ -21,6 +21,9 @@ import type { Outcome } from "../response/work.js";
 export type GateOptions<Request, Rest extends readonly unknown[] = [], K = Key> =
   PolicyGateOptions<Request, Rest> | LimiterGateOptions<Request, Rest, K>;
 
+/** What every adapter takes: the options of a gate, and how it answers a refused or an unidentified request. */
+export type AdapterOptions<Request, Rest extends readonly unknown[] = [], K = Key> = GateOptions<Request, Rest, K> & AnyRespond;
+
 /** The options with `policy`. The gate makes a limiter from them. */
 export type PolicyGateOptions<Request, Rest extends readonly unknown[] = []> =
   // Keep this order: TypeScript infers `Rest` from the first functions in the type.

@@ -54,20 +54,22 @@ export function overlayOptions(defaults: object, options: object): object {
   return { ...base, ...Object.fromEntries(given) };
 }
 
-/** `Options`, all of them optional if `Defaults` has a value for `Name`. */
-export type OptionalWith<Defaults, Name, Options> = Name extends keyof Defaults
+/** `Options`, all of them optional if `Given`, the names of the defaults, has `Name`. */
+export type OptionalWith<Given, Name, Options> = Name extends Given
   ? { readonly [Option in keyof Options]?: Options[Option] | undefined }
   : Options;
 
 /**
- * The options of a call on top of `Defaults`. `policy` or `limiter`, and `key`, are optional only if a default exists.
- * A default key is of one limiter, so a combination needs a key of its own.
+ * The options of a call on top of defaults, whose names are `Given`. `policy` or `limiter`, and `key`, are optional
+ * only if a default exists. A default key is of one limiter, so a combination needs a key of its own.
  */
-export type OverDefaults<Defaults, Request, Rest extends readonly unknown[], K> = SharedOptions<Request, Rest> &
+// Names, and not the defaults themselves: a package that exports a `rateLimit` with defaults declares its type, and the
+// types of their functions may be of a package that it cannot name.
+export type OverDefaults<Given, Request, Rest extends readonly unknown[], K> = SharedOptions<Request, Rest> &
   (
-    | (OptionalWith<Defaults, "key", ChargeOptions<Request, Rest, Key>> &
-        OptionalWith<Defaults, "policy", OwnLimiter<Request, Rest>>)
-    | (OptionalWith<Defaults, "key", ChargeOptions<Request, Rest, K>> &
+    | (OptionalWith<Given, "key", ChargeOptions<Request, Rest, Key>> &
+        OptionalWith<Given, "policy", OwnLimiter<Request, Rest>>)
+    | (OptionalWith<Given, "key", ChargeOptions<Request, Rest, K>> &
         GivenLimiter<Request, Rest, K> &
         ([K] extends [Key] ? unknown : { readonly key: unknown }))
   );

@@ -1,7 +1,9 @@
 import type { Decision } from "../../core/decision.js";
 import type { PolicyOptions, Policy } from "../../core/policy.js";
 import type { Store } from "../../port/store.js";
-import type { AnyKey, ChargeOptions, GateOptions, Outcome, OwnLimiter, SharedOptions } from "../../http/index.js";
+import type { AnyKey } from "../../http/caller.js";
+import type { ChargeOptions, GateOptions, OwnLimiter, SharedOptions } from "../../http/options/options.js";
+import type { Outcome } from "../../http/response/work.js";
 import type { Limiter } from "../../limiter/limiter.js";
 import type { Unlimited } from "../../limiter/unlimited.js";
 import { MemoryStore } from "../../stores/memory/memory.js";
