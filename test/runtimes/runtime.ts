@@ -23,6 +23,7 @@ const LACKS: { readonly [Name in typeof runtime]?: readonly (readonly [name: str
       "one request › 54 · for many identical calls, each with a body of its own",
       "one request › 54 · also over the whole chain of retries",
       "one request › 54 · callers that are given up get an error each, with a response each",
+      "54 · callers that are given up after a mock without `clone` get an error each",
       "54 · once it has ended, a new call is a new request: › 54 · after a failure, which all callers get",
       "55 · the same request is one: text and URL",
       "55 · the same request is one: text and Request",
