@@ -12,6 +12,7 @@ import { checkKeyText } from "./requests/key-text.js";
 import { markHandled, watchHeld } from "./requests/unsettled.js";
 import { checkGuardSetup, checkNoTimeout, checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
 import { hintEviction } from "./stores/redis-eviction.js";
+import { hintSharedBy } from "./stores/shared-by.js";
 import { createStoreHints, hintOneSlot } from "./stores/store-hints.js";
 
 export { checkDecision as checkAnswer } from "../port/store.js";
@@ -37,5 +38,5 @@ export const gateChecks: typeof ofGate | false = ofGate;
 const ofStore = { checkPostgresSetup, checkRedisSetup, hintEviction, hintOneSlot, hintUnlogged };
 export const storeChecks: typeof ofStore | false = ofStore;
 
-const ofGuard = { checkGuardSetup, checkNoTimeout, createStoreHints };
+const ofGuard = { checkGuardSetup, checkNoTimeout, createStoreHints, hintSharedBy };
 export const guardChecks: typeof ofGuard | false = ofGuard;

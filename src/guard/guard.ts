@@ -81,6 +81,7 @@ class StoreGuard implements OpenGuard {
 
   protect(store: Store, limiter: GuardSetup): GuardedStore {
     if (guardChecks && store.sync) guardChecks.checkNoTimeout(this.#settings.givenTimeoutMs);
+    if (guardChecks && !store.sync) guardChecks.hintSharedBy(this.#settings, limiter);
     const calls = this.#setupOf(store, limiter);
     this.#add(store, limiter);
     const { serverClock, timeoutMs, decideWithout, fallback } = calls;

@@ -149,6 +149,16 @@ export const SETUP_CODES = [
    */
   "SLUICE_REDIS_SLOTS",
   /**
+   * In an outage of the store, all processes together grant more or less than the limit.
+   *
+   * **When:** a limiter with `onStoreError: "local"`, the default, is made over a shared store without `sharedBy`. Each
+   * process then grants half of each limit while the store is unavailable. Not while `NODE_ENV` is `test`.
+   *
+   * **What to do:** set [`sharedBy`](outages.md#the-options) of the store to the number of your processes, such as
+   * `new RedisStore(client, { sharedBy: 4 })`. For two processes write `sharedBy: 2`.
+   */
+  "SLUICE_SHARED_BY",
+  /**
    * After a stall of the store, places in flight stay taken for `staleAfterMs`.
    *
    * **When:** a policy has a [limit in flight](in-flight.md), and the client of its store gives up a call in less than

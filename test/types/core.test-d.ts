@@ -1,6 +1,7 @@
 import { expectTypeOf } from "expect-type";
 import {
   addressKey,
+  afterMs,
   createLimiter,
   daily,
   definePolicy,
@@ -78,6 +79,14 @@ createLimiter({ policy: { limits: [bare, { name: "day", ...bare }] } });
 definePolicy({ ...bare, capacity: undefined });
 // @ts-expect-error -- undefined is a variable that is missing
 createLimiter({ policy: { limits: [bare, { name: "day", capacity: undefined, ...bare }] } });
+// @ts-expect-error -- undefined is a variable that is missing, of a quota too
+definePolicy({ renews: daily(), capacity: undefined });
+// @ts-expect-error -- and of a limit in flight
+definePolicy({ returns: whenDone(), capacity: undefined });
+// @ts-expect-error -- and of a window
+definePolicy({ returns: afterMs(60_000), capacity: undefined });
+// @ts-expect-error -- and in a list of limits
+definePolicy({ limits: [{ name: "day", renews: daily(), capacity: undefined }] });
 // @ts-expect-error -- no capacity of a quota
 definePolicy({ renews: daily() });
 // @ts-expect-error -- no capacity of a limit in flight

@@ -1,0 +1,19 @@
+import { withProcess } from "../../platform.js";
+import type { GuardSettings } from "../../port/guard-options.js";
+import type { GuardSetup } from "../../port/store.js";
+import { warnOnce } from "../../warnings/warnings.js";
+
+/** Warns of a store whose number of processes was left out, before an outage in which it counts. */
+export function hintSharedBy(
+  { isDefaultShare, sharedBy }: Pick<GuardSettings, "isDefaultShare" | "sharedBy">,
+  { onStoreError, policy }: Pick<GuardSetup, "onStoreError" | "policy">,
+): void {
+  // Tests run in one process, and make a store in each.
+  if (!isDefaultShare || onStoreError !== "local" || withProcess(({ env }) => env?.["NODE_ENV"]) === "test") return;
+  warnOnce(
+    "SLUICE_SHARED_BY",
+    `Expected \`sharedBy\` of the store of policy "${policy.name}" to be the number of your processes, got none. In an ` +
+    `outage each process grants 1/${sharedBy} of the limit. Write \`sharedBy: ${sharedBy}\` for ${sharedBy} processes, ` +
+    "or another number",
+  );
+}
