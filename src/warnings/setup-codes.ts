@@ -152,7 +152,8 @@ export const SETUP_CODES = [
    * In an outage of the store, all processes together grant more or less than the limit.
    *
    * **When:** a limiter with `onStoreError: "local"`, the default, is made over a shared store without `sharedBy`. Each
-   * process then grants half of each limit while the store is unavailable. Not while `NODE_ENV` is `test`.
+   * process then grants half of each limit while the store is unavailable. Not while `NODE_ENV` is `test` or
+   * `production`.
    *
    * **What to do:** set [`sharedBy`](outages.md#the-options) of the store to the number of your processes, such as
    * `new RedisStore(client, { sharedBy: 4 })`. For two processes write `sharedBy: 2`.

@@ -8,8 +8,9 @@ export function hintSharedBy(
   { isDefaultShare, sharedBy }: Pick<GuardSettings, "isDefaultShare" | "sharedBy">,
   { onStoreError, policy }: Pick<GuardSetup, "onStoreError" | "policy">,
 ): void {
-  // Tests run in one process, and make a store in each.
-  if (!isDefaultShare || onStoreError !== "local" || withProcess(({ env }) => env?.["NODE_ENV"]) === "test") return;
+  if (!isDefaultShare || onStoreError !== "local") return;
+  // A test has one process. In production the first outage tells of it.
+  if (["test", "production"].includes(withProcess(({ env }) => env?.["NODE_ENV"]) ?? "")) return;
   warnOnce(
     "SLUICE_SHARED_BY",
     `Expected \`sharedBy\` of the store of policy "${policy.name}" to be the number of your processes, got none. In an ` +
