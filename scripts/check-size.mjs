@@ -17,30 +17,30 @@ import { build } from "esbuild";
 // That all verbs take options, and refuse costs in their place with the cure, costs createLimiter 330 more.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 32_450,
-  "./store": 15_000,
-  "./node": 21_800,
-  "./express": 21_650,
-  "./fastify": 23_250,
-  "./hono": 22_500,
-  "./web": 21_400,
+  ".": 32_600,
+  "./store": 15_100,
+  "./node": 22_000,
+  "./express": 21_850,
+  "./fastify": 23_450,
+  "./hono": 22_700,
+  "./web": 21_600,
   "./redis": 23_100,
   "./postgres": 24_500,
-  "./lease": 7_850,
-  "./durable-object": 23_400, // 5,300 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 20_500,
+  "./lease": 7_900,
+  "./durable-object": 23_450, // 5,300 of it are calendars and limits in flight: the object gets policies as text
+  "./http": 20_650,
   "./client": 10_750,
   "./client/traffic": 7_800,
-  "./testing": 87_000, // never in production
-  "createLimiter only": 13_200,
-  "rateLimit of express only": 21_550,
-  "createLimiter and RedisStore": 31_000,
+  "./testing": 87_700, // never in production
+  "createLimiter only": 13_600,
+  "rateLimit of express only": 21_750,
+  "createLimiter and RedisStore": 31_150,
   "createFetch only": 7_850, // 430 of it copy a call, 530 read the waits of real APIs, 140 read members as `fetch` does; goal 7,000
-  "createWaiter beside createLimiter": 5_200,
+  "createWaiter beside createLimiter": 5_250,
   "TokenBucket only": 4_550,
   "quotas beside createLimiter": 2_600, // goal 900
   "parseRetryAfter only": 890,
-  "createLimiter only, by CommonJS": 41_550, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 41_900, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */

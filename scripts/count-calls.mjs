@@ -18,7 +18,7 @@ import express from "express";
 
 // Open goal: 65 calls. The limits are the present numbers. Growth then fails the check. Three of the calls ask for a
 // member of a value itself, not one of a polluted Object.prototype.
-const LIMITS = { calls: 84, files: 21 };
+const LIMITS = { calls: 84, files: 22 };
 const WARM_UP = 2_000;
 const REQUESTS = 51;
 

@@ -1,6 +1,6 @@
 import { withProcess } from "../../platform.js";
 import type { GuardSettings } from "../../port/guard-options.js";
-import type { GuardSetup } from "../../port/store.js";
+import type { GuardSetup } from "../../port/guarded-store.js";
 import { warnOnce } from "../../warnings/warnings.js";
 
 /** Warns of a store whose number of processes was left out, before an outage in which it counts. */
