@@ -22,7 +22,7 @@ import { SKIP, type Verdict } from "./response/verdict.js";
 export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...MaybeKeyPart[]];
 
 /** A part of a {@link MaybeKey}. A missing or empty part makes the caller unidentified. */
-export type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
+type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
 
 /**
  * The result of a `key` function that is declared apart from the options: TypeScript then infers a list for

@@ -21,13 +21,13 @@ export type FastifyRespond = RespondOption<[request: FastifyRequest, reply: Fast
 export type PolicyRateLimitOptions = PolicyGateOptions<FastifyRequest> & FastifyRespond & FastifyPluginOptions;
 
 /** The options of a limit, and the hook in which it runs. */
-export type FastifyHookOptions = FastifyGateOptions & HookOption;
+type FastifyHookOptions = FastifyGateOptions & HookOption;
 
 /** The options of the plugin. Their functions get Fastify's request. */
 export type FastifyRateLimitOptions = (FastifyGateOptions | NoOptions<FastifyGateOptions>) & FastifyPluginOptions;
 
 /** The hook in which a limit runs. */
-export interface HookOption {
+interface HookOption {
   /**
    * The hook in which the limit runs. Default `"onRequest"`, before the body is read. In `"preValidation"` and
    * `"preHandler"`, `key` and the other functions can read `request.body`. Fastify's `bodyLimit` bounds its size. There

@@ -81,7 +81,7 @@ export interface GivenLimiter<Request, Rest extends readonly unknown[] = [], K =
 }
 
 /** The type of an option that cannot be used with `limiter`. Its text appears in the compile error. */
-export type BelongsToLimiter = "belongs to the limiter: pass it to createLimiter";
+type BelongsToLimiter = "belongs to the limiter: pass it to createLimiter";
 
 /** The key of a request, and its cost. */
 // `K` comes from `limiter`, hence NoInfer. An inferred `K` would hide the documentation of `actualCost` in editors.

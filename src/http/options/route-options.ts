@@ -55,7 +55,7 @@ export function overlayOptions(defaults: object, options: object): object {
 }
 
 /** `Options`, all of them optional if `Given`, the names of the defaults, has `Name`. */
-export type OptionalWith<Given, Name, Options> = Name extends Given
+type OptionalWith<Given, Name, Options> = Name extends Given
   ? { readonly [Option in keyof Options]?: Options[Option] | undefined }
   : Options;
 
