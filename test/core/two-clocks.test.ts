@@ -1,8 +1,9 @@
 // L6 · A clock that stands still while the machine is suspended, beside a wall clock that goes on. Time is told.
-import { afterMs, combine, createLimiter, daily, definePolicy, MemoryStore, perHour, perMinute, perSecond, run, TokenBucket, whenDone, type Clock, type Decision } from "sluice";
+import { afterMs, combine, createLimiter, daily, MemoryStore, perHour, perMinute, perSecond, TokenBucket, whenDone, type Clock, type Decision } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { lostTimeOf, monotonicClock, readClock } from "../../src/core/clock.js";
+import { freshSluice } from "../helpers/warned.js";
 
 const HOUR = 3_600_000;
 const rate = { capacity: 3, refill: perMinute(3) };
@@ -243,10 +244,11 @@ describe("a memory store", () => {
 
   test("L6, L21 · works that run through suspensions are renewed, and lose no place", async () => {
     vi.useFakeTimers();
-    const policy = definePolicy({ name: "long", capacity: 2, returns: whenDone({ staleAfterMs: 15_000 }) });
-    const limiter = createLimiter({ policy, store: new MemoryStore() });
+    const sluice = await freshSluice(); // the works of other files keep one real timer for all
+    const policy = sluice.definePolicy({ name: "long", capacity: 2, returns: sluice.whenDone({ staleAfterMs: 15_000 }) });
+    const limiter = sluice.createLimiter({ policy, store: new sluice.MemoryStore() });
     const ends: Array<() => void> = [];
-    const works = [1, 2].map(() => run(limiter, "ann", () => new Promise<void>((resolve) => void ends.push(resolve))));
+    const works = [1, 2].map(() => sluice.run(limiter, "ann", () => new Promise<void>((resolve) => void ends.push(resolve))));
     for (let i = 0; i < 20; i++) {
       vi.setSystemTime(Date.now() + HOUR); // suspended
       expect(limiter.consume("ann").allowed).toBe(false);

@@ -1,5 +1,5 @@
 // What the other rooms make of a window: fields, shares, costs, copies, waiters, leases.
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { casStore } from "sluice/store";
 import { consumeRecords } from "../helpers/records.js";
 import { leased } from "sluice/lease";
@@ -101,9 +101,13 @@ test("L10 · a combination charges a window and a rate, or neither", () => {
 });
 
 test("L22 · a waiter refuses at once who would come too late, and serves the others as tokens come back", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const limiter = createLimiter({ policy: { name: "w", capacity: 2, returns: afterMs(1_200) }, store: new MemoryStore() });
   const waiter = createWaiter(limiter, { maxWaitMs: 2_200 });
-  const all = await Promise.all(Array.from({ length: 7 }, () => waiter.consume("k")));
+  const waiting = Promise.all(Array.from({ length: 7 }, () => waiter.consume("k")));
+  await vi.advanceTimersByTimeAsync(1_300);
+  const all = await waiting;
   // Two at once, two after 1.2 s, and none after 2.4 s.
   expect(all.map(({ allowed }) => allowed)).toEqual([true, true, true, true, false, false, false]);
 });
