@@ -158,12 +158,12 @@ export async function stories(): Promise<Told> {
       const policy = (limiter as unknown as { policy: Policy }).policy;
       const changes = policy.limits.length > 1 ? policy.limits.map(() => 2) : 2;
       const decision = (await limiter.consume("ann")) as Decision;
-      const settled = await limiter.settle("ann", decision, policy.limits.length > 1 ? { a: 3 } : 3);
+      const settled = await limiter.settle("ann", decision, { cost: policy.limits.length > 1 ? { a: 3 } : 3 });
       for (const { allowed, reason, degraded, cost, capacity, remaining } of [decision, (await limiter.consume("ann")) as Decision]) steps.push(allowed, reason, degraded, cost, capacity, remaining, settled);
       await failing(() => own.consumeTogether([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 1 }]));
       await failing(() => own.adjust(policy, "ann", changes as Costs, { at: START, heldAt: START, since: START }));
       await failing(() => own.renew(policy, "ann", 1, { from: START, to: START + 5_000 } as never));
-      if (name !== "flight") await failing(() => limiter.debit("ann", policy.limits.length > 1 ? { a: 3 } : 3));
+      if (name !== "flight") await failing(() => limiter.debit("ann", { cost: policy.limits.length > 1 ? { a: 3 } : 3 }));
     }
     return [steps, sent];
   });

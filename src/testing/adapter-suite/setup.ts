@@ -111,7 +111,7 @@ export type AdapterTrait =
   | "synchronous"
   /** The framework reports that a client has disconnected. */
   | "disconnects"
-  /** A client can send several requests on one connection before the first response. */
+  /** A client can send several requests on one connection, and the server runs them side by side. */
   | "pipelining"
   /** The limiter runs before the framework reads the body of a request. Without it, `unreadBodies` is lacking, too. */
   | "beforeBodies"

@@ -8,13 +8,14 @@ import { runtime } from "../runtime.js";
 type Handler = (request: Request) => Response | Promise<Response>;
 
 const native = nativeServer();
+const lacks = { ...webLacks, pipelining: "requests of one connection run one after another" };
 if (native !== null) {
   const { name, serve } = native;
   describe(`sluice/hono on ${name}`, () => {
-    adapterSuite({ test, serve: (setup) => { const app = honoApp(setup); return serve((request) => app.fetch(request)); }, lacks: webLacks });
+    adapterSuite({ test, serve: (setup) => { const app = honoApp(setup); return serve((request) => app.fetch(request)); }, lacks });
   });
   describe(`sluice/web on ${name}`, () => {
-    adapterSuite({ test, serve: (setup) => serve(webHandler(setup)), lacks: webLacks });
+    adapterSuite({ test, serve: (setup) => serve(webHandler(setup)), lacks });
   });
 }
 

@@ -28,7 +28,7 @@ if (node === null) {
       const [passed = 0, failed = -1] = ["pass", "fail"].map((word) => Number(new RegExp(`^# ${word} (\\d+)$`, "m").exec(told)?.[1]));
       console.log(`node:sqlite of ${node}: ${passed} passed, ${failed} failed`);
       expect(failed, told).toBe(0);
-      expect(passed).toBeGreaterThan(60);
+      expect(passed).toBeGreaterThanOrEqual(60);
     });
 
     test("L1 · four processes share one file: not one token too many, not one lost", async () => {

@@ -69,8 +69,7 @@ export const reportCases: readonly AdapterCase[] = [
   {
     name: "L21 · beside a limit in flight, `reportCost` after the client has left settles the charge, once",
     cause: LATE_CAUSE,
-    // Only Node's servers, whose connections an adapter can reach, run requests of one connection side by side.
-    needs: "unreadBodies",
+    needs: "pipelining",
     async run(start) {
       const { server, checkLate } = await startInFlight(start, "plain");
       const connection = await server.connect();
