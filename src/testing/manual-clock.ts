@@ -12,11 +12,12 @@
  */
 export class ManualClock {
   #time: number;
-  #suspendedMs = 0;
+  #suspendedMs: number;
 
   /** Starts at `time`, in milliseconds. Default 0. */
   constructor(time = 0) {
     this.#time = time;
+    this.#suspendedMs = 0;
   }
 
   /** The current time, in milliseconds. It is bound to the clock, so you can pass it as a function. */
