@@ -40,7 +40,7 @@ function limit(options: Partial<AdapterOptions<APIGatewayProxyEventV2>> = {}) {
   const policy = { name: "inbox", capacity: 2, refill: { tokens: 1, everyMs: 1_500 } };
   type Authorized = { requestContext: { authorizer: { jwt: { claims: { sub?: string } } } } };
   const key = (event: APIGatewayProxyEventV2) => ["user", (event as unknown as Authorized).requestContext.authorizer.jwt.claims.sub] as const;
-  return { clock, limited: rateLimit({ policy, key, store: new MemoryStore({ clock: clock.now }), ...options } as GateOptions<APIGatewayProxyEventV2>) };
+  return { clock, limited: rateLimit({ policy, key, store: new MemoryStore({ clock: clock.now }), ...options } as AdapterOptions<APIGatewayProxyEventV2>) };
 }
 
 test("an allowed event gets the handler's result, cookies and body included, and the fields", async () => {

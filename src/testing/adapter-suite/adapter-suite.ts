@@ -37,7 +37,7 @@ export function adapterSuite(options: AdapterSuiteOptions): void {
     ...ownAnswerCases, ...jsonAnswerCases,
   ];
   for (const one of cases) {
-    const reason = (one.needs && lacks[one.needs]) ?? (one.needs === "responses" ? lacks.respond : undefined);
+    const reason = [one.needs ?? []].flat().map((trait) => lacks[trait]).find((each) => each !== undefined);
     if (reason === undefined) test(one.name, () => runAdapterCase(options, one));
     else registerSkipped(test, `${one.name} (skipped: ${reason})`);
   }

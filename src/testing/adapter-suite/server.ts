@@ -19,7 +19,7 @@ export interface AdapterCase {
   /** The mistake of an adapter that fails this case most often. Added to the message of a failure. */
   readonly cause: string;
   /** The suite skips the case if the framework lacks this trait. */
-  readonly needs?: AdapterTrait | undefined;
+  readonly needs?: AdapterTrait | readonly AdapterTrait[] | undefined;
   run(start: StartServer): Promise<void>;
 }
 

@@ -126,7 +126,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   ...Object.entries(UNSENDABLE).map(([what, make]): AdapterCase => ({
     name: `a \`respond\` function that returns ${what} leaves the standard document`,
     cause: "The server sends the Response after the adapter has returned it, and fails. Use `respondOnWeb` of sluice/web.",
-    needs: "responses",
+    needs: ["responses", "respond"],
     async run(start) {
       const response = await make();
       const server = await start({ policy: TOKEN_OF_3_S, answer: () => ({ ...SLOW_DOWN, returns: response }) });
@@ -138,7 +138,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   {
     name: "a `respond` function that returns one Response for all requests sends it once, and then the standard document",
     cause: "The body of a Response can be sent once. Use `respondOnWeb` of sluice/web.",
-    needs: "responses",
+    needs: ["responses", "respond"],
     async run(start) {
       const response = new Response(SLOW_DOWN.body, { status: 420 });
       const server = await start({ policy: TOKEN_OF_3_S, answer: () => ({ ...SLOW_DOWN, returns: response }) });

@@ -69,7 +69,7 @@ export const reportCases: readonly AdapterCase[] = [
   {
     name: "L21 · beside a limit in flight, `reportCost` after the client has left settles the charge, once",
     cause: LATE_CAUSE,
-    needs: "pipelining",
+    needs: ["outcomes", "pipelining"],
     async run(start) {
       const { server, checkLate } = await startInFlight(start, "plain");
       const connection = await server.connect();
