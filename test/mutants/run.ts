@@ -45,7 +45,7 @@ async function openVitest(): Promise<OpenVitest> {
       maxWorkers: 1,
       include: ["test/**/*.test.ts"],
       setupFiles: ["test/mutants/setup.ts"],
-      env: { ...base.test?.env },
+      env: { NODE_ENV: "test", ...base.test?.env }, // as in a run of the projects: some warnings come in development alone
       testTimeout: 5_000,
       reporters: [{}],
     },
