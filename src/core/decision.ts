@@ -38,11 +38,11 @@ export function adjust(
     (limit, i) => spentAt(buckets[i] as Bucket, limit, now) + costAt(changes, i) * limit.unitsPerToken > Number.MAX_SAFE_INTEGER,
   );
   if (tooMuch) return false;
+  const noDebt = typeof from === "object" && memberOf(from, "withoutDebt");
   for (let i = 0; i < buckets.length; i++) {
     const limit = policy.limits[i] as Limit;
     const bucket = buckets[i] as Bucket;
     const units = stillSpent(costAt(changes, i) * limit.unitsPerToken, limit, now - (sinceAt(from, i) ?? now));
-    const noDebt = typeof from === "object" && memberOf(from, "withoutDebt");
     const most = noDebt ? Math.max(0, limit.size - spentAt(bucket, limit, now)) : units;
     charge(bucket, limit, now, Math.min(units, most), from);
   }

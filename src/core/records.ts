@@ -104,10 +104,10 @@ const NEVER = Infinity;
  * Carries out a call of a store on the records of its parts, `found`, and changes these in place: all that a store does
  * beside keeping them. `now` is the time of the store's clock in whole milliseconds, read after the records are locked.
  *
- * A refusal and a `peek` change only records that were counted in other numbers than those of their policy (law L14)
- * and those too far ahead of the clock (L6). Several charges are taken together or not at all: when one is refused, the
- * others get the decision of `peek` (L10). An `adjust` answers false and changes nothing when more than 2^53 - 1 units
- * would be spent, a `renew` when the date of its tokens is over (L21).
+ * A `peek` changes nothing. A refusal changes only records that were counted in other numbers than those of their
+ * policy (law L14), and those too far ahead of the clock (L6). Several charges are taken together or not at all: when
+ * one is refused, the others get the decision of `peek` (L10). An `adjust` that would leave more than 2^53 - 1 units
+ * spent answers false and changes nothing. A `renew` answers false when the date of its tokens is over (L21).
  * @example
  * const policy = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
  * const records: Records = new Map(); // of a store: read them, and write them if they changed

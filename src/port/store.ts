@@ -6,8 +6,6 @@ import { bucketId, type Policy } from "../core/policy.js";
 import type { Move, Origin } from "../core/model.js";
 import type { Charge } from "../core/records.js";
 
-export type { Charge } from "../core/records.js";
-
 /**
  * Keeps buckets: one required method, `consume`, and a few optional methods.
  *

@@ -19,7 +19,7 @@ const BREAKER_OFF = { breaker: false } as const;
 function open(clock = new ManualClock(1_000), inner?: MemoryStore, wrap = (store: AsyncStore): AsyncStore => store) {
   const store = new UnsteadyStore(clock.now, BREAKER_OFF);
   if (inner !== undefined) Object.assign(store, { inner });
-  // An observer: no warning comes a quarter of a second later, in a test that then still runs or not.
+  // Without an observer a warning comes a quarter of a second later, and only if the test still runs then.
   const limiter = createLimiter({ policy, store: wrap(store), observe: createObserver(() => undefined) });
   const granted = { local: 0, byStore: 0 };
   const ask = async (cost = 1): Promise<Decision> => {

@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fencesOf } from "../helpers/docs-read.js";
 import { Consumer, entries } from "./consumer.js";
@@ -104,6 +105,17 @@ ${usage}console.log([${specifiers.map((_, i) => `m${i}`).join()}].length);\n`;
     // The frameworks' own declarations are not ours to check.
     expect(await consumer.tsc(folder, { skipLibCheck: true, types: ["node"], ...options })).toBe("");
     expect(await consumer.node(`${folder}/a.js`)).toBe(`1\n${specifiers.length}`);
+  });
+
+  // A package of a monorepo declares what it exports. It cannot name the types of functions that are of another package.
+  test("what `rateLimit.with` returns is declared by the names of its defaults", async () => {
+    const adapters = ["express", "fastify", "hono", "node", "web"];
+    const lines = adapters.map((name) => `import { rateLimit as ${name} } from "sluice/${name}";\nexport const ${name}Limit = ${name}.with({ key: () => "ann", unidentified: "refuse" });`);
+    consumer.write("declared/a.ts", `${lines.join("\n")}\n`);
+    consumer.write("declared/package.json", '{"type":"module"}');
+    expect(await consumer.tsc("declared", { skipLibCheck: true, types: ["node"], module: "nodenext", declaration: true })).toBe("");
+    const declared = [...readFileSync(join(consumer.root, "declared/a.d.ts"), "utf8").matchAll(/(\w+)Limit: .*?(\w+RateLimit<.+>);/g)].map(([, name, type]) => [name, type]);
+    expect(declared).toEqual(adapters.map((name) => [name, expect.stringMatching(/^\w+RateLimit<"key" \| "unidentified"(?:, .*\bEnv)?>$/) as string]));
   });
 
   test("a class is one type for `import` and `require`", async () => {

@@ -1,17 +1,12 @@
 import type { Costs } from "../../core/limit.js";
-import type { Move, Origin } from "../../core/model.js";
+import type { StoreCall } from "../../core/records.js";
 
 /** A call of the store to an object. */
-export interface BucketCall {
-  readonly verb: "consume" | "peek" | "adjust" | "renew" | "block" | "reset";
+export interface BucketCall extends Omit<StoreCall, "parts"> {
   /** Several only for `consume`: then all are charged, or none. */
   readonly parts: readonly BucketPart[];
   /** The time, for tests. Undefined: the object's own clock. */
   readonly now: number | undefined;
-  /** Only for the `adjust` of a settlement: when the tokens were taken. */
-  readonly from?: number | Origin | undefined;
-  /** Only for `renew`. */
-  readonly move?: Move | undefined;
 }
 
 /** One bucket of a call. */

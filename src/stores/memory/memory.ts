@@ -1,13 +1,15 @@
 import { limiterChecks } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { lostTimeOf, monotonicClock, readClock, type Clock, type LostTime } from "../../core/clock.js";
-import { BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, redateBlock } from "../../core/records.js";
+import {
+  BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, redateBlock, type Charge,
+} from "../../core/records.js";
 import type { Costs } from "../../core/limit.js";
 import { adjust, renewHeld, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Limit, Move, Origin } from "../../core/model.js";
-import { checkNamedOnce, LIMIT_KINDS, type Charge, type SyncStore } from "../../port/store.js";
+import { checkNamedOnce, LIMIT_KINDS, type SyncStore } from "../../port/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
 import { MemoryTable } from "./table.js";

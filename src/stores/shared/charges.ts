@@ -1,7 +1,8 @@
 import { expected, notDefined, wholeNumber } from "../../core/check.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { checkNamedOnce, type Charge } from "../../port/store.js";
+import type { Charge } from "../../core/records.js";
+import { checkNamedOnce } from "../../port/store.js";
 
 // The most parts in one call to Redis. Postgres has the same limit, so that a change of store breaks no call.
 const MOST_CHARGES = 128;

@@ -1,6 +1,6 @@
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
-import type { Charge } from "../../port/store.js";
+import type { Charge } from "../../core/records.js";
 import type { SuiteCall } from "./states.js";
 import type { Trial } from "./trial.js";
 

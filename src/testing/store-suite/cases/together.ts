@@ -1,5 +1,5 @@
 import type { Policy } from "../../../core/policy.js";
-import type { Charge } from "../../../port/store.js";
+import type { Charge } from "../../../core/records.js";
 import { assert, AssertionError, because } from "../../assert.js";
 import { callsOn } from "../bucket-calls.js";
 import { differentCosts, edgeLimits, EDGES } from "../edges.js";
