@@ -17,6 +17,7 @@ import { callersOf, fromStore, inRounds, PATIENT_MS, ratio, type Side } from "./
 import { median } from "./ratios.js";
 import { startRedis } from "./redis-server.js";
 import { finish, goal, quick, show } from "./results.js";
+import type { StoreCalls } from "../src/testing/store-calls.js";
 
 const LEASE_MS = 100;
 const CALLERS = 512;
@@ -138,7 +139,7 @@ function overLease(client: unknown): CountedSide {
   const store = new RedisStore(client as Redis, { prefix: "leased", timeoutMs: PATIENT_MS });
   let calls = 0;
   const counted: AsyncStore = Object.assign(Object.create(store) as AsyncStore, {
-    consume: (...asked: Parameters<AsyncStore["consume"]>) => ((calls += 1), store.consume(...asked)),
+    consume: (...asked: Parameters<StoreCalls<false>["consume"]>) => ((calls += 1), store.consume(...asked)),
     recall: undefined,
   });
   const limiter = createLimiter({ policy, store: leased(counted, { leaseMs: LEASE_MS }) });

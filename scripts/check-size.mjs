@@ -17,30 +17,30 @@ import { build } from "esbuild";
 // That all verbs take options, and refuse costs in their place with the cure, costs createLimiter 330 more.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 32_600,
+  ".": 32_900,
   "./store": 15_100,
-  "./node": 22_000,
-  "./express": 21_850,
-  "./fastify": 23_450,
-  "./hono": 22_700,
-  "./web": 21_600,
-  "./redis": 23_100,
-  "./postgres": 24_500,
-  "./lease": 7_900,
+  "./node": 22_400,
+  "./express": 22_250,
+  "./fastify": 23_750,
+  "./hono": 23_000,
+  "./web": 21_950,
+  "./redis": 23_250,
+  "./postgres": 24_700,
+  "./lease": 8_200,
   "./durable-object": 23_450, // 5,300 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 20_650,
+  "./http": 21_000,
   "./client": 10_750,
   "./client/traffic": 7_800,
-  "./testing": 87_700, // never in production
-  "createLimiter only": 13_600,
-  "rateLimit of express only": 21_750,
-  "createLimiter and RedisStore": 31_150,
+  "./testing": 88_150, // never in production
+  "createLimiter only": 14_000,
+  "rateLimit of express only": 22_100,
+  "createLimiter and RedisStore": 31_550,
   "createFetch only": 7_850, // 430 of it copy a call, 530 read the waits of real APIs, 140 read members as `fetch` does; goal 7,000
   "createWaiter beside createLimiter": 5_250,
   "TokenBucket only": 4_550,
   "quotas beside createLimiter": 2_600, // goal 900
   "parseRetryAfter only": 890,
-  "createLimiter only, by CommonJS": 41_900, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 42_400, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */

@@ -31,9 +31,9 @@ export {
   definePolicy, type InlineLimit, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleInFlightPolicy,
   type SingleQuotaPolicy, type SingleRatePolicy, type SingleWindowPolicy,
 } from "./core/policy.js";
-export { type Charge } from "./core/records.js";
+export { type Charge, type StoreAnswer, type StoreCall, type StoreVerb } from "./core/records.js";
 export {
-  type AsyncStore, type LimitKind, type MaybePromise, type Store, type StoreMethods,
+  type AsyncStore, type LimitKind, type MaybePromise, type Store,
   type StoreObserver, type SyncStore,
 } from "./port/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";

@@ -13,11 +13,10 @@ export { type Limit } from "./core/limit.js";
 export { type Policy } from "./core/policy.js";
 export { type Move, type Origin } from "./core/model.js";
 export {
-  answerCall, type CallAnswers, type Charge, type Records, type StoreAnswer, type StoreCall,
+  answerCall, STORE_VERBS, type CallAnswers, type Charge, type Records, type StoreAnswer, type StoreCall, type StoreVerb,
 } from "./core/records.js";
 export {
-  LIMIT_KINDS, type AsyncStore, type Guard, type LimitKind, type MaybePromise, type Store, type StoreMethods,
-  type StoreObserver, type SyncStore,
+  LIMIT_KINDS, type AsyncStore, type Guard, type LimitKind, type Store, type StoreObserver, type SyncStore,
 } from "./port/store.js";
 export { guard } from "./guard/guard.js";
 export { bucketName } from "./stores/shared/bucket-name.js";

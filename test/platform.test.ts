@@ -12,6 +12,8 @@ import { KeyQueue } from "../src/stores/postgres/key-queue.js";
 import { DenyCache } from "../src/stores/shared/deny-cache.js";
 import { Snapshot } from "../src/stores/shared/snapshot.js";
 import { UnsteadyStore } from "./helpers/unsteady-store.js";
+import { callsOf } from "../src/testing/store-calls.js";
+import { spyOnVerb } from "./helpers/spy-on-verb.js";
 
 // In every configuration of Workers, also in those without `navigator`.
 const onWorkers = (): unknown => vi.stubGlobal("WebSocketPair", class WebSocketPair {});
@@ -110,9 +112,9 @@ const works: Readonly<Record<string, { readonly run: () => Promise<unknown>; rea
     async run() {
       let reads = 0;
       const store = casStore({ read: async () => (reads++ === 0 ? never() : null), write: async () => true });
-      void store.consume(definePolicy(policy), "ann", 1);
+      void callsOf(store).consume(definePolicy(policy), "ann", 1);
       await end();
-      return outcomeOf(reasonOf(store.consume(definePolicy(policy), "ann", 1)));
+      return outcomeOf(reasonOf(callsOf(store).consume(definePolicy(policy), "ann", 1)));
     },
   },
   "a transaction of sqlStore": {
@@ -125,9 +127,9 @@ const works: Readonly<Record<string, { readonly run: () => Promise<unknown>; rea
         read: async () => null,
         write: async () => undefined,
       });
-      void store.consume(definePolicy(policy), "ann", 1);
+      void callsOf(store).consume(definePolicy(policy), "ann", 1);
       await end();
-      return outcomeOf(reasonOf(store.consume(definePolicy(policy), "ann", 1)));
+      return outcomeOf(reasonOf(callsOf(store).consume(definePolicy(policy), "ann", 1)));
     },
   },
   "a batch for Redis": {
@@ -136,10 +138,10 @@ const works: Readonly<Record<string, { readonly run: () => Promise<unknown>; rea
     async run() {
       const store = redis(4);
       for (let i = 0; i < 4; i++) {
-        void store.consume(definePolicy(policy), "ann", 1);
+        void callsOf(store).consume(definePolicy(policy), "ann", 1);
         await end();
       }
-      return outcomeOf(reasonOf(store.consume(definePolicy(policy), "ann", 1)));
+      return outcomeOf(reasonOf(callsOf(store).consume(definePolicy(policy), "ann", 1)));
     },
   },
   "the hash of the script for Redis": {
@@ -147,9 +149,9 @@ const works: Readonly<Record<string, { readonly run: () => Promise<unknown>; rea
     own: null,
     async run() {
       const store = redis(0, false);
-      void store.consume(definePolicy(policy), "ann", 1);
+      void callsOf(store).consume(definePolicy(policy), "ann", 1);
       await end();
-      return outcomeOf(reasonOf(store.consume(definePolicy(policy), "ann", 1)));
+      return outcomeOf(reasonOf(callsOf(store).consume(definePolicy(policy), "ann", 1)));
     },
   },
   "a question about a remembered refusal": {
@@ -270,7 +272,7 @@ test("L15 · tokens that come back in one request on Workers do not run another 
     limiter.consume("ann");
     void waiter.consume("ann", { signal: cancel.signal }).catch(() => undefined);
     await pass(0);
-    const asked = vi.spyOn(store, "consume");
+    const asked = spyOnVerb(store, "consume");
     limiter.reset("ann");
     await pass(0);
     expect(asked.mock.calls.length).toBe(calls);

@@ -139,11 +139,11 @@ describe("options", () => {
   });
 });
 
-test("no limiter and no bucket has `adjust`", () => {
+test("no limiter and no bucket has `ask`", () => {
   const limiter = createLimiter({ policy });
   const all = [limiter, combine({ limiter }), createWaiter(limiter), new TokenBucket(policy)];
-  expect(all.filter((each) => "adjust" in each)).toEqual([]);
-  expect("adjust" in new MemoryStore()).toBe(true);
+  expect(all.filter((each) => "ask" in each || "adjust" in each)).toEqual([]);
+  expect("ask" in new MemoryStore()).toBe(true);
 });
 
 describe("pages", () => {

@@ -11,6 +11,8 @@ import { UnsteadyStore } from "./helpers/unsteady-store.js";
 import { expectWarnings } from "./setup/warnings.js";
 import { DenyCache } from "../src/stores/shared/deny-cache.js";
 import { Snapshot } from "../src/stores/shared/snapshot.js";
+import { callsOf } from "../src/testing/store-calls.js";
+import { storeOf } from "./helpers/store-of.js";
 
 const MINUTE = 60_000;
 const policy = definePolicy({ name: "api", capacity: 2, refill: perMinute(2) });
@@ -97,10 +99,10 @@ describe("a dry lease", () => {
     const shared = new MemoryStore({ clock: () => storeNow });
     let storeNow = 1e9;
     let calls = 0;
-    const store: AsyncStore = {
+    const store: AsyncStore = storeOf({
       sync: false, clock: () => storeNow, guard: guard(),
-      consume: async (...asked) => ((calls += 1), shared.consume(...asked)),
-    };
+      consume: async (...asked) => ((calls += 1), callsOf(shared).consume(...asked)),
+    });
     const limiter = createLimiter({ policy: flood, store: leased(store, { leaseMs: 5 * MINUTE, time: clock }) });
     for (let i = 0; i < 60; i++) await limiter.consume("ann");
     const before = calls;

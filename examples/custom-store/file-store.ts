@@ -4,9 +4,9 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { answerCall, decodeRecords, encodeRecords, guard, LIMIT_KINDS, readClock } from "sluice/store";
+import { answerCall, decodeRecords, encodeRecords, guard, LIMIT_KINDS, readClock, STORE_VERBS } from "sluice/store";
 import type {
-  Clock, Costs, Decision, Guard, GuardOptions, Move, Origin, Policy, Records, StoreAnswer, StoreCall, SyncStore,
+  Clock, Guard, GuardOptions, Policy, Records, StoreAnswer, StoreCall, SyncStore,
 } from "sluice/store";
 
 interface FileStoreOptions extends Pick<GuardOptions, "breaker" | "sharedBy"> {
@@ -16,6 +16,7 @@ interface FileStoreOptions extends Pick<GuardOptions, "breaker" | "sharedBy"> {
 export class FileStore implements SyncStore {
   readonly sync = true;
   readonly kinds = LIMIT_KINDS;
+  readonly verbs = STORE_VERBS;
   readonly guard: Guard; // a disk can fail
   readonly clock: Clock;
   readonly #directory: string;
@@ -29,28 +30,14 @@ export class FileStore implements SyncStore {
     this.guard = guard({ breaker, sharedBy }); // no `timeoutMs`: nothing can interrupt a call that answers at once
   }
 
-  consume(policy: Policy, key: string, cost: Costs): Decision {
-    return this.#ask({ verb: "consume", parts: [{ policy, key, cost }] }) as Decision;
-  }
-
-  peek(policy: Policy, key: string, cost: Costs): Decision {
-    return this.#ask({ verb: "peek", parts: [{ policy, key, cost }] }) as Decision;
-  }
-
-  adjust(policy: Policy, key: string, cost: Costs, from?: number | Origin): boolean {
-    return this.#ask({ verb: "adjust", parts: [{ policy, key, cost }], from }) as boolean;
-  }
-
-  renew(policy: Policy, key: string, cost: Costs, move: Move): boolean {
-    return this.#ask({ verb: "renew", parts: [{ policy, key, cost }], move }) as boolean;
-  }
-
-  block(policy: Policy, key: string, forMs: number): void {
-    this.#ask({ verb: "block", parts: [{ policy, key, cost: forMs }] });
-  }
-
-  reset(policy: Policy, key: string): void {
-    this.#ask({ verb: "reset", parts: [{ policy, key, cost: 0 }] });
+  ask(call: StoreCall): readonly StoreAnswer[] {
+    const [{ policy, key }] = call.parts; // never several: two files are not written together
+    const path = this.#path(policy, key);
+    const now = readClock(this.clock);
+    const records = read(path);
+    const { answers, changed: [isChanged] } = answerCall(call, [records], now);
+    if (isChanged) this.#write(path, records, now); // most refusals change nothing
+    return answers;
   }
 
   /** Removes the files of callers whose buckets are full. Call it from time to time. It changes no decision. */
@@ -59,16 +46,6 @@ export class FileStore implements SyncStore {
       const path = join(this.#directory, name);
       if (encodeRecords(read(path), readClock(this.clock)).ttlMs === 0) rmSync(path);
     }
-  }
-
-  #ask(call: StoreCall): StoreAnswer {
-    const [{ policy, key }] = call.parts;
-    const path = this.#path(policy, key);
-    const now = readClock(this.clock);
-    const records = read(path);
-    const { answers: [answer], changed: [isChanged] } = answerCall(call, [records], now);
-    if (isChanged) this.#write(path, records, now); // most refusals change nothing
-    return answer;
   }
 
   #write(path: string, records: Records, now: number): void {

@@ -7,7 +7,7 @@ storeSuite({
   test,
   factory: ({ clock }) => myStore({ now: clock }),
   lacks: {
-    consumeTogether: "one write changes one key",
+    together: "one write changes one key",
     close: "the store opens nothing",
     serverClock: "the store reads the clock of its process",
     bound: "nothing is forgotten yet",

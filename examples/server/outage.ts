@@ -1,6 +1,6 @@
 /** Outages for the live page: a memory store and a database's pool that can be made unavailable. FOR THE DEMO ONLY. */
 import { MemoryStore } from "sluice";
-import { guard, type Decision, type SyncStore } from "sluice/store";
+import { guard, STORE_VERBS, type StoreAnswer, type StoreCall, type SyncStore } from "sluice/store";
 
 const CUT = "The live page made the store unavailable.";
 
@@ -11,27 +11,12 @@ export class RemovableMemoryStore implements SyncStore {
   readonly #memory = new MemoryStore({ clock: Date.now }); // a quota counts by the calendar
   readonly clock = this.#memory.clock;
   readonly kinds = this.#memory.kinds;
+  readonly verbs = STORE_VERBS;
   isOut = false;
 
-  consume(...charge: Parameters<MemoryStore["consume"]>): Decision {
-    return this.#reached().consume(...charge);
-  }
-
-  peek(...charge: Parameters<MemoryStore["peek"]>): Decision {
-    return this.#reached().peek(...charge);
-  }
-
-  adjust(...change: Parameters<MemoryStore["adjust"]>): ReturnType<MemoryStore["adjust"]> {
-    return this.#reached().adjust(...change);
-  }
-
-  reset(...of: Parameters<MemoryStore["reset"]>): void {
-    this.#reached().reset(...of);
-  }
-
-  #reached(): MemoryStore {
+  ask(call: StoreCall): readonly StoreAnswer[] {
     if (this.isOut) throw new Error(CUT);
-    return this.#memory;
+    return this.#memory.ask(call);
   }
 }
 

@@ -5,9 +5,6 @@ import type { Bucket, Costs, Decision, Limit, Move, Origin, Policy } from "./mod
 /** The name of a block among the records of a key. No limit has it. */
 export const BLOCK = "!";
 
-/** The longest block: 2^31 - 1 seconds, the longest wait that all clients read in `Retry-After`. */
-export const LONGEST_BLOCK_MS = 2_147_483_647_000;
-
 /** The numbers of a block: one unit is one millisecond. A block has no capacity. */
 export const BLOCK_LIMIT: Limit = {
   name: BLOCK, capacity: 0, refill: { tokens: 1, everyMs: 1 }, cost: 0, unitsPerMs: 1, unitsPerToken: 1, size: 0, fullMs: 0,
@@ -59,13 +56,27 @@ export function peekBlocked(buckets: readonly Bucket[], policy: Policy, costs: C
 export type Records = Map<string, Bucket>;
 
 /**
+ * All that a store can be asked for: the `verbs` of a store over {@link answerCall}.
+ *
+ * `consume` takes the cost from every limit, or nothing; `peek` is the decision that it would make. `adjust` takes
+ * tokens even if they are not there, or gives them back, up to full. `renew` moves tokens in flight to a later date, at
+ * most those that are there. `block` refuses every `consume` of the key under the policy's name for so long, or for the
+ * rest of an earlier block if that is longer; 0 ends it. `reset` forgets all under the name and the key, also of other
+ * numbers.
+ */
+export const STORE_VERBS = ["consume", "peek", "adjust", "renew", "block", "reset"] as const;
+
+/** One of {@link STORE_VERBS}. */
+export type StoreVerb = (typeof STORE_VERBS)[number];
+
+/**
  * One call of a store: a verb, and the buckets that it is about. Several only for `consume`: then all of them are
  * charged, or none.
  */
 export interface StoreCall {
-  readonly verb: "consume" | "peek" | "adjust" | "renew" | "block" | "reset";
+  readonly verb: StoreVerb;
   readonly parts: readonly [Charge, ...Charge[]];
-  /** For `adjust`: when the tokens that come back were taken. Undefined: unknown. */
+  /** For `adjust`: when the tokens that come back were taken. What is taken is taken now. Undefined: unknown. */
   readonly from?: number | Origin | undefined;
   /** For `renew`: the dates of the tokens in flight. */
   readonly move?: Move | undefined;
@@ -82,7 +93,7 @@ export interface Charge {
   readonly cost: Costs;
 }
 
-/** What a store answers for one part of a call. */
+/** What a store answers for a part: a decision, for `adjust` and `renew` whether it was done, otherwise nothing. */
 export type StoreAnswer = Decision | boolean | void;
 
 /** The answers to a call, and which records it changed: only these must be stored. One of each for each part. */
@@ -97,9 +108,6 @@ interface PartAnswer<Answer = StoreAnswer> {
   readonly changed: boolean;
 }
 
-// Above every capacity, so that nothing is taken.
-const NEVER = Infinity;
-
 /**
  * Carries out a call of a store on the records of its parts, `found`, and changes these in place: all that a store does
  * beside keeping them. `now` is the time of the store's clock in whole milliseconds, read after the records are locked.
@@ -107,7 +115,8 @@ const NEVER = Infinity;
  * A `peek` changes nothing. A refusal changes only records that were counted in other numbers than those of their
  * policy (law L14), and those too far ahead of the clock (L6). Several charges are taken together or not at all: when
  * one is refused, the others get the decision of `peek` (L10). An `adjust` that would leave more than 2^53 - 1 units
- * spent answers false and changes nothing. A `renew` answers false when the date of its tokens is over (L21).
+ * spent answers false and changes nothing. A `renew` answers false when the date of its tokens is over: tokens at later
+ * dates belong to other work (L21).
  * @example
  * const policy = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
  * const records: Records = new Map(); // of a store: read them, and write them if they changed
@@ -117,19 +126,13 @@ const NEVER = Infinity;
 export function answerCall(call: StoreCall, found: readonly Records[], now: number): CallAnswers {
   const { verb, parts } = call;
   const isTogether = verb === "consume" && parts.length > 1;
-  const outcomes = isTogether
-    ? answerTogether(parts, found, now)
-    : parts.map((part, i) => answerPart(call, part, found[i] as Records, now));
-  return { answers: outcomes.map(({ answer }) => answer), changed: outcomes.map(({ changed }) => changed) };
-}
-
-function answerTogether(parts: readonly Charge[], found: readonly Records[], now: number): readonly PartAnswer[] {
-  const foreseen = parts.map((part, i) => peekRecords(part, found[i] as Records, now));
-  const isAllowed = foreseen.every(({ allowed }) => allowed);
-  return parts.map((part, i) => {
-    const { answer, changed } = consumeRecords({ ...part, cost: isAllowed ? part.cost : NEVER }, found[i] as Records, now);
-    return { answer: isAllowed ? answer : (foreseen[i] as Decision), changed };
-  });
+  const foreseen = isTogether ? parts.map((part, i) => peekRecords(part, found[i] as Records, now)) : [];
+  const isRefused = foreseen.some(({ allowed }) => !allowed);
+  const outcomes = parts.map((part, i) =>
+    // A cost above every capacity takes nothing, and converts all the same.
+    answerPart(call, isRefused ? { ...part, cost: Infinity } : part, found[i] as Records, now));
+  const answers = isRefused ? foreseen : outcomes.map(({ answer }) => answer);
+  return { answers, changed: outcomes.map(({ changed }) => changed) };
 }
 
 function answerPart({ verb, from, move }: StoreCall, part: Charge, records: Records, now: number): PartAnswer {

@@ -1,10 +1,12 @@
-import { checkAnswer } from "#diagnostics";
+import { checkAnswers } from "#diagnostics";
 import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
+import type { StoreAnswer, StoreCall } from "../core/records.js";
+import { hasOwn } from "../core/check.js";
 import { markNew } from "../port/charged.js";
 import type { AsyncStore, Store } from "../port/store.js";
-import type { GuardedStore } from "../port/guarded-store.js";
+import type { AskOptions, GuardedStore } from "../port/guarded-store.js";
 import { holdingOf } from "../port/dated.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
@@ -38,8 +40,8 @@ export interface PendingConsume {
   resolve(decision: Decision): void;
   /** The store failed. */
   reject(error: unknown): void;
-  /** Takes the outcome of a promise. An answer that is not a decision counts as a failure. */
-  follow(promise: Promise<Decision>): void;
+  /** Takes the answer of the store's `ask`. One that is not a decision counts as a failure. */
+  follow(answers: Promise<readonly StoreAnswer[]>): void;
 }
 
 /**
@@ -67,8 +69,8 @@ abstract class Call<T> implements Deadline, BreakerCall {
     this.setup.breaker.failed(error, this);
   }
   protected abstract send(): void;
-  /** Throws for an answer of a promise that has the wrong form. */
-  protected check(_answer: unknown): void {}
+  /** What the call answers, of the store's answers. Throws for those that have the wrong form. */
+  protected abstract read(answers: unknown): T;
   /** The answer came in time. */
   protected abstract answered(answer: T): void;
   /** The answer came after the deadline. */
@@ -112,12 +114,13 @@ abstract class Call<T> implements Deadline, BreakerCall {
     this.#fail(withCause(new StoreUnavailableError("ERR_STORE_TIMEOUT", message), causeOf));
   }
 
-  /** Takes the answer of a promise. */
-  follow(promise: Promise<T>): void {
+  /** Takes the answers of the store. */
+  follow(promise: Promise<readonly StoreAnswer[]>): void {
     Promise.resolve(promise).then(
-      (answer) => {
+      (answers) => {
+        let answer: T;
         try {
-          this.check(answer);
+          answer = this.read(answers);
         } catch (error) {
           return this.reject(error);
         }
@@ -160,8 +163,8 @@ export class ConsumeCall extends Call<Decision> {
     start(store as AsyncStore, this.#policy, this.#key, this.#costs, this);
   }
 
-  protected override check(answer: unknown): void {
-    checkAnswer(answer, "consume");
+  protected override read(answers: unknown): Decision {
+    return checkAnswers("consume", 1, answers)[0] as Decision;
   }
 
   protected override answered(decision: Decision): void {
@@ -188,35 +191,52 @@ export class ConsumeCall extends Call<Decision> {
 }
 
 /** Any other call, which fails as the store does. */
-export class PlainCall<T> extends Call<T> {
-  readonly #buckets: readonly string[];
-  readonly #make: () => T | Promise<T>;
-  protected override readonly answered: (answer: T) => void;
+export class StoreAsk extends Call<readonly StoreAnswer[]> {
+  readonly #call: StoreCall;
+  readonly #options: AskOptions;
   protected override readonly failed: (error: unknown) => void;
+  readonly #resolve: (answers: readonly StoreAnswer[]) => void;
 
   constructor(
-    setup: CallSetup, buckets: readonly string[], make: () => T | Promise<T>,
-    resolve: (answer: T) => void, reject: (error: unknown) => void,
+    setup: CallSetup, call: StoreCall, options: AskOptions,
+    resolve: (answers: readonly StoreAnswer[]) => void, failed: (error: unknown) => void,
   ) {
     super(setup);
-    this.#buckets = buckets;
-    this.#make = make;
-    this.answered = resolve;
-    this.failed = reject;
+    this.#call = call;
+    this.#options = options;
+    this.#resolve = resolve;
+    this.failed = failed;
   }
 
   override bucketIds(): readonly string[] {
-    return this.#buckets;
+    return bucketIdsOf(this.#call);
+  }
+
+  // A failure in the background opens no circuit. While one is open, the call may be the probe.
+  protected override tellBreaker(error: unknown): void {
+    if (this.#options.inBackground !== true || this.isProbe) super.tellBreaker(error);
   }
 
   protected override send(): void {
-    this.follow(Promise.resolve(this.#make()));
+    this.follow((this.setup.store as AsyncStore).ask(this.#call));
+  }
+
+  protected override read(answers: unknown): readonly StoreAnswer[] {
+    return checkAnswers(this.#call.verb, this.#call.parts.length, answers);
+  }
+
+  protected override answered(answers: readonly StoreAnswer[]): void {
+    const [first] = answers;
+    if (typeof first === "object" && hasOwn(first, "allowed")) this.setup.serverClock.learn(first, this.since);
+    this.#resolve(answers);
+  }
+
+  protected override late(answers: readonly StoreAnswer[]): void {
+    this.#options.late?.(answers);
   }
 }
 
-/** A call that the library makes by itself. Its failure opens no circuit. While one is open, it may be the probe. */
-export class BackgroundCall<T> extends PlainCall<T> {
-  protected override tellBreaker(error: unknown): void {
-    if (this.isProbe) super.tellBreaker(error);
-  }
+/** The buckets of a call, each as its policy's name, a space and the encoded key. */
+export function bucketIdsOf({ parts }: StoreCall): readonly string[] {
+  return parts.map(({ policy, key }) => bucketId(policy, key));
 }

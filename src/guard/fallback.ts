@@ -4,7 +4,8 @@ import { readClock, type Clock } from "../core/clock.js";
 import { readings, type Decision, type DecisionFacts } from "../core/decision.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import type { OnStoreError } from "../port/guard-options.js";
-import type { SyncStore } from "../port/store.js";
+import { STORE_VERBS, type StoreAnswer, type StoreCall } from "../core/records.js";
+import { callOf, type SyncStore } from "../port/store.js";
 import type { GuardSetup, LocalCharge } from "../port/guarded-store.js";
 import { isClockError } from "./errors.js";
 import { datedWorkOf, type DatedWork } from "../port/dated.js";
@@ -12,15 +13,13 @@ import { datedWorkOf, type DatedWork } from "../port/dated.js";
 // Long enough that callers do not make an outage worse, short enough that they return soon after it.
 const RETRY_AFTER_MS = 1_000;
 
-type LocalStore = SyncStore & Required<Pick<SyncStore, "peek" | "adjust" | "renew">>;
-
 /** Decides in the place of a store that failed. All limiters over the store share the local buckets. */
 export class Fallback {
   readonly #sharedBy: number;
   readonly #clock: Clock;
   readonly #makeLocal: GuardSetup["makeLocal"];
   /** The local buckets. Null before the first local decision, and when all of them are full again: at `#fullAt`. */
-  #local: LocalStore | null = null;
+  #local: SyncStore | null = null;
   #fullAt = 0;
   readonly #shares = new WeakMap<Policy, Policy>();
   /** What local decisions took, and what {@link granted} took for decisions of the store. */
@@ -41,7 +40,7 @@ export class Fallback {
     if (costs === 0 || onStoreError === "allow") return this.#without(policy, costs, null, 0, error);
     if (onStoreError === "unavailable") return this.#without(policy, costs, "store_unavailable", RETRY_AFTER_MS, error);
     const share = this.#shareOf(policy, costs);
-    const decision = this.#open().consume(share, key, costs);
+    const decision = decideIn(this.#open(), "consume", share, key, costs);
     // The local store's own reason would be answered with 429.
     const degraded = { ...decision, reason: decision.allowed ? null : "store_unavailable", degraded: true, error } as Decision;
     if (decision.allowed) this.#charges.set(degraded, { policy: share, decision });
@@ -59,13 +58,13 @@ export class Fallback {
     const now = typeof this.#clock === "function" ? this.#clock() : this.#clock.now();
     if (!(now < this.#fullAt)) return void (this.#local = null);
     const share = this.#shareOf(policy, 0);
-    const left = readings(local.peek(share, key, 0));
+    const left = readings(decideIn(local, "peek", share, key, 0));
     if (!share.limits.some(({ refill }, i) => refill && left[i]?.resetMs)) return;
     const rates = mapCosts(share, costs, (cost, i) => (share.limits[i]?.refill ? cost : 0));
-    local.adjust(share, key, rates, { withoutDebt: true });
+    local.ask(callOf("adjust", share, key, rates, { from: { withoutDebt: true } }));
     // Only whole tokens can be given back.
     const there = mapCosts(share, rates, (cost, i) => Math.min(cost, left[i]?.remaining ?? 0));
-    this.#charges.set(decision, { policy: share, decision: local.peek(share, key, there) });
+    this.#charges.set(decision, { policy: share, decision: decideIn(local, "peek", share, key, there) });
   }
 
   /** What was taken here for a decision; null if nothing was. */
@@ -75,17 +74,18 @@ export class Fallback {
   }
 
   // Each change of a bucket notes when it is full again.
-  #open(): LocalStore {
+  #open(): SyncStore {
     if (this.#local !== null) return this.#local;
-    const store = this.#makeLocal(this.#clock) as LocalStore;
-    const noting = <Call extends [Policy, string, ...unknown[]], R>(verb: (...call: Call) => R) => (...call: Call): R => {
-      const answer = verb.apply(store, call);
-      const left = store.peek(call[0], call[1], 0);
+    const store = this.#makeLocal(this.#clock);
+    const ask = (call: StoreCall): readonly StoreAnswer[] => {
+      const answers = store.ask(call);
+      if (call.verb === "peek") return answers;
+      const [{ policy, key }] = call.parts;
+      const left = decideIn(store, "peek", policy, key, 0);
       this.#fullAt = Math.max(this.#fullAt, ...readings(left).map(({ resetMs }) => left.at + resetMs));
-      return answer;
+      return answers;
     };
-    const [consume, adjust, renew] = [noting(store.consume), noting(store.adjust), noting(store.renew)];
-    return (this.#local = { sync: true, clock: store.clock, peek: store.peek.bind(store), consume, adjust, renew });
+    return (this.#local = { sync: true, clock: store.clock, verbs: STORE_VERBS, ask });
   }
 
   #without(policy: Policy, costs: Costs, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {
@@ -106,6 +106,10 @@ export class Fallback {
     if (share === undefined) this.#shares.set(policy, (share = shareOf(policy, this.#sharedBy, 1)));
     return neverFits(share, costs) ? shareOf(policy, this.#sharedBy, costs) : share;
   }
+}
+
+function decideIn(store: SyncStore, verb: "consume" | "peek", policy: Policy, key: string, costs: Costs): Decision {
+  return store.ask(callOf(verb, policy, key, costs))[0] as Decision;
 }
 
 const MOST = 9_007_199_254_740_991n;

@@ -1,13 +1,13 @@
-import { checkAnswer, guardChecks } from "#diagnostics";
+import { checkAnswers, guardChecks } from "#diagnostics";
 import { memberOf, ownMembers } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { bucketId } from "../core/policy.js";
+import type { StoreAnswer, StoreCall } from "../core/records.js";
 import { markNew } from "../port/charged.js";
 import type { GuardOptions, GuardSettings } from "../port/guard-options.js";
-import type { AsyncStore, Guard, Store, StoreMethods, StoreObserver, SyncStore } from "../port/store.js";
+import { callOf, type AsyncStore, type Guard, type Store, type StoreObserver, type SyncStore } from "../port/store.js";
 import type { GuardedStore, OpenGuard, GuardSetup } from "../port/guarded-store.js";
-import { BackgroundCall, ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
+import { bucketIdsOf, ConsumeCall, StoreAsk, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
 import { createDeadlines, type Deadlines } from "./deadlines.js";
 import { StoreUnavailableError, type CauseOf } from "./errors.js";
@@ -18,7 +18,7 @@ import { StoreWarnings } from "./store-warnings.js";
 
 /** The parts of a store that make its {@link guard} faster, and its errors clearer. */
 interface GuardedClient {
-  /** Sends a `consume` without a promise, and reports the outcome. Default: `store.consume`. */
+  /** Sends a `consume` without a promise, and reports the outcome. Default: `store.ask`. */
   readonly start?: StartConsume | undefined;
   readonly causeOf?: CauseOf | undefined;
 }
@@ -40,8 +40,8 @@ interface GuardedClient {
  *   readonly clock = "server";
  *   readonly guard = guard({ timeoutMs: 250, sharedBy: 4 });
  *   constructor(private readonly client: { take(name: string, policy: Policy, costs: Costs): Promise<Decision> }) {}
- *   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
- *     return this.client.take(bucketName(policy, key), policy, costs);
+ *   async ask({ parts: [{ policy, key, cost }] }: StoreCall): Promise<readonly Decision[]> {
+ *     return [await this.client.take(bucketName(policy, key), policy, cost)];
  *   }
  * }
  */
@@ -85,24 +85,12 @@ class StoreGuard implements OpenGuard {
     const calls = this.#setupOf(store, limiter);
     this.#add(store, limiter);
     const { serverClock, timeoutMs, decideWithout, fallback } = calls;
-    const { consume, call, inBackground } = store.sync ? answeringNow(store, calls) : answeringLater(store, calls);
     return {
       timeoutMs,
-      consume,
-      peek: (policy, key, costs) => call([bucketId(policy, key)], store.sync
-        ? () => peekOnce(store, policy, key, costs)
-        : async () => {
-            const sentAt = monotonicClock();
-            const decision = await peekOnce(store, policy, key, costs);
-            serverClock.learn(decision, sentAt);
-            return decision;
-          }),
-      call,
-      inBackground,
+      ...(store.sync ? answeringNow(store, calls) : answeringLater(store, calls)),
       decideWithout,
       granted: (policy, key, costs, decision) => fallback.granted(policy, key, costs, decision),
       localChargeOf: (decision) => fallback.chargeOf(decision),
-      learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
       now: () => serverClock.now(),
     };
   }
@@ -143,38 +131,38 @@ class StoreGuard implements OpenGuard {
 
 const neverKnown: CauseOf = () => undefined;
 
-const startWithPromise: StartConsume = (store, policy, key, costs, call) => call.follow(store.consume(policy, key, costs));
+const startWithPromise: StartConsume = (store, policy, key, costs, call) =>
+  call.follow(store.ask(callOf("consume", policy, key, costs)));
 
-type Calls = Pick<GuardedStore, "consume" | "call" | "inBackground">;
+type GuardedCalls = Pick<GuardedStore, "consume" | "ask">;
 
-function answeringLater(store: AsyncStore, calls: CallSetup): Calls {
+function answeringLater(store: AsyncStore, calls: CallSetup): GuardedCalls {
   const recall = memberOf(store, "recall");
-  const by = (Made: typeof PlainCall): Calls["call"] => (buckets, make, notAsked) =>
-    new Promise((resolve, reject) => {
-      const failed = (error: unknown): void => {
-        if (error instanceof StoreUnavailableError && error.code === "ERR_STORE_OPEN") notAsked?.();
-        reject(error);
-      };
-      new Made(calls, buckets, make, resolve, failed).start();
-    });
   return {
     consume: (policy, key, costs) =>
       recall?.call(store, policy, key, costs) ??
       new Promise((resolve) => new ConsumeCall(calls, policy, key, costs, resolve).start()),
-    call: by(PlainCall),
-    inBackground: by(BackgroundCall),
+    ask: (call, options = {}) =>
+      new Promise((resolve, reject) => {
+        const failed = (error: unknown): void => {
+          if (error instanceof StoreUnavailableError && error.code === "ERR_STORE_OPEN") options.notAsked?.();
+          reject(error);
+        };
+        new StoreAsk(calls, call, options, resolve, failed).start();
+      }),
   };
 }
 
-function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout, fallback }: CallSetup): Calls {
-  const call = <T>(buckets: readonly string[], make: () => T): T => {
-    const made: BreakerCall = { isProbe: false, bucketIds: () => buckets };
+function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout, fallback }: CallSetup): GuardedCalls {
+  const send = (call: StoreCall): readonly StoreAnswer[] => checkAnswers(call.verb, call.parts.length, store.ask(call));
+  const ask = (call: StoreCall): readonly StoreAnswer[] => {
+    const made: BreakerCall = { isProbe: false, bucketIds: () => bucketIdsOf(call) };
     // Asked in any case, since it answers at once.
     breaker.refusal(made);
     try {
-      const answer = make();
+      const answers = send(call);
       breaker.succeeded(made);
-      return answer;
+      return answers;
     } catch (error) {
       // A clock that is not finite is misuse, not an outage.
       if (store.clock !== "server") readClock(store.clock);
@@ -184,13 +172,12 @@ function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout, f
     }
   };
   return {
-    call,
-    // It answers at once, so it takes no time from others.
-    inBackground: (_, make) => make(),
+    // A call in the background takes no time from others, since it answers at once.
+    ask: (call, options) => (options?.inBackground === true ? send(call) : ask(call)),
     consume(policy, key, costs) {
       try {
-        const make = (): Decision => checkAnswer(store.consume(policy, key, costs), "consume");
-        const decision = markNew(call([bucketId(policy, key)], make), store, key);
+        const [made] = ask(callOf("consume", policy, key, costs));
+        const decision = markNew(made as Decision, store, key);
         fallback.granted(policy, key, costs, decision);
         return decision;
       } catch (error) {
@@ -198,9 +185,4 @@ function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout, f
       }
     },
   };
-}
-
-function peekOnce(store: Store, ...asked: Parameters<GuardedStore["peek"]>): Decision | Promise<Decision> {
-  const answer = (store as StoreMethods<boolean>).peek?.(...asked) as Decision | Promise<Decision>;
-  return store.sync ? checkAnswer(answer, "peek") : Promise.resolve(answer).then((decision) => checkAnswer(decision, "peek"));
 }

@@ -4,7 +4,8 @@ import { parseCost, parseTokens, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/limit.js";
 import { isPolicy, type Policy } from "../core/policy.js";
 import { isUnlimited, type Unlimited } from "./unlimited.js";
-import type { Store, StoreMethods } from "../port/store.js";
+import type { StoreVerb } from "../core/records.js";
+import { hasVerb, type Store } from "../port/store.js";
 import { datedWorkOf } from "../port/dated.js";
 import type { ConsumeOptions } from "./limiter.js";
 
@@ -139,11 +140,12 @@ export function throwOrReject<T>({ sync }: { readonly sync: boolean }, make: () 
   }
 }
 
-/** Returns an optional method of the store. Throws a TypeError when the store lacks it. */
-export function requireMethod<M extends "peek" | "adjust" | "block" | "reset">(
-  store: Store, name: M,
-): NonNullable<StoreMethods<boolean>[M]> {
-  const method = memberOf(store, name);
-  if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);
-  return method as NonNullable<StoreMethods<boolean>[M]>;
+/** Throws a TypeError when the store cannot be asked for `verb`. */
+export function requireVerb(store: Store, verb: StoreVerb): void {
+  if (hasVerb(store, verb)) return;
+  const got = ["consume", ...(memberOf(store, "verbs") ?? [])];
+  throw new TypeError(
+    `Expected a store with \`verbs\` that include "${verb}", got ${[...new Set(got)].join(", ")}. ` +
+    "A store over `answerCall` of sluice/store has `verbs: STORE_VERBS`",
+  );
 }

@@ -1,18 +1,19 @@
-import { checkAnswer, limiterChecks } from "#diagnostics";
+import { checkAnswers, limiterChecks } from "#diagnostics";
 import { memberOf, ownMembers } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
+import type { StoreAnswer, StoreCall } from "../core/records.js";
 import { processWide } from "../platform.js";
 import { markNew } from "../port/charged.js";
-import type { Store, SyncStore } from "../port/store.js";
-import { openGuard, type GuardedStore, type GuardSetup } from "../port/guarded-store.js";
+import { callOf, type Store, type SyncStore } from "../port/store.js";
+import { openGuard, peekGuarded, type GuardedStore, type GuardSetup } from "../port/guarded-store.js";
 import { datedWorkOf } from "../port/dated.js";
-import { MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
+import { consumeIn, MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
 import { DOCS } from "../warnings/warnings.js";
 import {
-  checkNotCosts, checkPolicyIn, costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument,
+  checkNotCosts, checkPolicyIn, costOf, policyOf, requireVerb, throwOrReject, type ConsumeArgument,
 } from "./arguments.js";
 import {
   attachInternals, plainInternalsOf, type Act, type GateLimiter, type Internals, type PlainInternals, type VerbName,
@@ -129,10 +130,8 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => GateLimi
     const cost = asked === undefined ? own.ownCosts : costOf(asked, policy as Policy, own);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
-    const made =
-      memory === null
-        ? guarded.consume(policy as Policy, encoded, cost)
-        : markNew(memory.consume(policy as Policy, encoded, cost), memory, encoded);
+    const fast = memory === null ? undefined : consumeIn(memory, policy as Policy, encoded, cost);
+    const made = fast === undefined ? guarded.consume(policy as Policy, encoded, cost) : markNew(fast, store, encoded);
     const decided = policy === own ? made : inTier(made, policy as Policy);
     if (limiterChecks && !mayShadow) limiterChecks.watchHeld(store, policy as Policy, decided);
     return listens || mayShadow || log !== null ? finish(key, decided, listens, sentAt) : decided;
@@ -157,32 +156,33 @@ function createPeek(base: Base): Pick<Internals, "peek"> {
   const { policy: own, store, guarded, isShadow, tiers } = base;
   return {
     peek(key, asked): Act<Decision> {
-      requireMethod(store, "peek");
+      requireVerb(store, "peek");
       if (tiers.wereCharged) checkPolicyIn(asked);
       const [policy, encoded] = [policyOf(asked as ConsumeArgument, base), encodeKey(key as Key)];
       if (isUnlimited(policy)) return () => withoutLimit({ store, policy: own });
       const cost = costOf(asked as ConsumeArgument, policy, own);
-      return () =>
-        thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
+      const seen = (decision: Decision): Decision => (isShadow(key as Key) ? inShadow(decision) : decision);
+      return () => thenOne(peekGuarded(guarded, policy, encoded, cost), seen);
     },
   };
 }
 
 /** Replaces the guard for a store without one. The store answers at once, and its errors reach the caller. */
 function unguarded(store: SyncStore): GuardedStore {
+  const ask = (call: StoreCall): readonly StoreAnswer[] => checkAnswers(call.verb, call.parts.length, store.ask(call));
   return {
     timeoutMs: 100,
-    consume: (policy, key, cost) => markNew(checkAnswer(store.consume(policy, key, cost), "consume"), store, key),
-    peek: (policy, key, cost) => checkAnswer(store.peek?.(policy, key, cost) as Decision, "peek"),
-    call: (_buckets, make) => make(),
-    inBackground: (_buckets, make) => make(),
+    consume: (policy, key, cost) => {
+      const fast = store instanceof MemoryStore ? consumeIn(store, policy, key, cost) : undefined;
+      return markNew(fast ?? (ask(callOf("consume", policy, key, cost))[0] as Decision), store, key);
+    },
+    ask,
     decideWithout(_policy, _key, _cost, error) {
       throw error;
     },
     // There is no local decision to find.
     localChargeOf: none,
     granted: none,
-    learnTime: none,
     now: () => (store.clock === "server" ? Number.NaN : readClock(store.clock)),
   };
 }

@@ -1,11 +1,12 @@
 import { limiterChecks } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
-import { requireMethod, type ConsumeArgument } from "./arguments.js";
+import { requireVerb, type ConsumeArgument } from "./arguments.js";
 import { chargeOf, inTier, type LimiterCharge } from "./charge.js";
 import { internalsOf, plainInternalsOf, type Internals, type PlainInternals } from "./internals.js";
 import type { Limiter, PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
+import { peekGuarded } from "../port/guarded-store.js";
 import { inShadow } from "./shadow.js";
 import { withoutLimit } from "./unlimited.js";
 import { createSettle } from "./verbs/settle.js";
@@ -46,10 +47,10 @@ export function askFor({ limiter, policy, encoded, cost, shadow }: LimiterCharge
   return decided;
 }
 
-/** The decision that {@link askFor} would make now. Throws a TypeError when the store has no `peek`. */
+/** The decision that {@link askFor} would make now. Throws a TypeError when the store cannot be asked for it. */
 export function peekAt({ limiter, policy, encoded, cost, shadow }: LimiterCharge): Decision | Promise<Decision> {
-  requireMethod(limiter.store, "peek");
-  const decided = plainInternalsOf(limiter).guarded.peek(policy, encoded, cost);
+  requireVerb(limiter.store, "peek");
+  const decided = peekGuarded(plainInternalsOf(limiter).guarded, policy, encoded, cost);
   return shadow ? thenOne(decided, inShadow) : decided;
 }
 

@@ -2,10 +2,11 @@ import { monotonicClock } from "../core/clock.js";
 import { costAt } from "../core/limit.js";
 import { mapCosts } from "../core/cost.js";
 import type { Costs, Decision, InFlight, Move, Origin, Policy, Returns } from "../core/model.js";
-import { bucketId } from "../core/policy.js";
+import type { StoreAnswer } from "../core/records.js";
 import type { HeldWork } from "../port/dated.js";
 import { sharesWork } from "../platform.js";
 import { createHiddenField, type HiddenField } from "../port/hidden.js";
+import { callOf, hasVerb } from "../port/store.js";
 import { warnOnce } from "../warnings/warnings.js";
 import { heldCosts, moveAfter, msAfter, RENEWALS, renewalState } from "./held-work.js";
 import { startBeat, stopBeat, takeTurns, type Turn } from "./turns.js";
@@ -49,7 +50,7 @@ export function keepRenewing(held: HeldWork): void {
   const limit = policy.inFlight;
   if (!decision.allowed || Object.hasOwn(decision, "shadow") || limit === undefined) return;
   // Without renewals, only what watches its life needs the beat.
-  if (store.renew === undefined && life === undefined) return;
+  if (!hasVerb(store, "renew") && life === undefined) return;
   const works = worksOf(limit.returns, sharesWork() ? beats : new Map<number, Set<Renewing>>());
   const renewing: Renewing = { held, limit, works, since: monotonicClock(), renewals: 0, pending: null, isWaiting: false };
   heldWorkOf().write(decision, renewing);
@@ -140,7 +141,7 @@ function tellMissed(): void {
 
 /** Whether the tokens may be renewed now: not for a body that no reader has begun, or long after its client left. */
 function mayRenew({ held: { store, life }, limit }: Renewing): boolean {
-  return store.renew !== undefined && life?.isWanted(limit.returns.staleAfterMs) !== false;
+  return hasVerb(store, "renew") && life?.isWanted(limit.returns.staleAfterMs) !== false;
 }
 
 /** Groups the works whose tokens make the same move: in one bucket, from one date to one date. */
@@ -176,7 +177,7 @@ function renew(group: readonly Renewing[]): Promise<void> | undefined {
   const tokens = group.map(({ held }) => heldCosts(held.decision, policy)).reduce((a, b) => sumOf(policy, a, b));
   const next = group.map(({ renewals }) => renewals + 1);
   // Also when the answer is late: the tokens have moved.
-  const done = (isHeld: unknown): void => group.forEach((work, i) => {
+  const done = ([isHeld]: readonly StoreAnswer[]): void => group.forEach((work, i) => {
     // The tokens came back while this process was away. Tokens at later dates belong to other work.
     if (isHeld === false) dropWork(work, true);
     else work.renewals = Math.max(work.renewals, next[i] as number);
@@ -185,16 +186,14 @@ function renew(group: readonly Renewing[]): Promise<void> | undefined {
   const goOn = (): void => renewDue(group.filter((work) => work.works.has(work)));
   const ended = (): void => group.forEach((work) => (work.pending = null));
   try {
-    const send = (): void | Promise<void> => {
-      const moved = store.renew?.(policy, key, tokens, nextMove(first));
-      return moved instanceof Promise ? moved.then(done) : done(moved);
-    };
-    const answer = guarded === null ? send() : guarded.inBackground([bucketId(policy, key)], send);
-    if (!(answer instanceof Promise)) {
+    const call = callOf("renew", policy, key, tokens, { move: nextMove(first) });
+    const answers = guarded === null ? store.ask(call) : guarded.ask(call, { inBackground: true, late: done });
+    if (!(answers instanceof Promise)) {
+      done(answers);
       goOn();
       return undefined;
     }
-    const pending = answer.finally(ended);
+    const pending = answers.then(done).finally(ended);
     for (const work of group) work.pending = pending.catch(() => undefined);
     // After a failure the next beat tries again.
     return pending.then(goOn);

@@ -1,6 +1,7 @@
 import type { HeldWork } from "../port/dated.js";
 import { monotonicClock } from "../core/clock.js";
 import { sharesWork } from "../platform.js";
+import { callOf, hasVerb } from "../port/store.js";
 import { heldCosts, MOST_REFUSED, settlementsAtOnce } from "./held-work.js";
 import { startBeat, stopBeat, takeTurns } from "./turns.js";
 
@@ -72,7 +73,9 @@ export function releaseLate({ store, policy, key, decision }: Omit<HeldWork, "gu
   const held = heldCosts(decision, policy);
   const changes = typeof held === "number" ? 0 - held : held.map((cost) => 0 - cost);
   const until = monotonicClock() + (policy.inFlight?.returns.staleAfterMs ?? 0);
-  takeTurns(store, [{ until, run: () => attempt(() => store.adjust?.(policy, key, changes, decision.at)) }]);
+  if (!hasVerb(store, "adjust")) return;
+  const call = callOf("adjust", policy, key, changes, { from: decision.at });
+  takeTurns(store, [{ until, run: () => attempt(() => store.ask(call)) }]);
 }
 
 // What fails comes back at its date.

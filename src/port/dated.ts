@@ -1,6 +1,6 @@
 // What limits with dates do for servers, outages, waiters and the work that holds tokens. Policies of rates load none
 // of it: the values come with `renews` and `returns`.
-import type { Costs, Decision, Instant, Limit, Move, Origin, Policy } from "../core/model.js";
+import type { Costs, Decision, Instant, Limit, Origin, Policy } from "../core/model.js";
 import { sinceAt } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { GuardedStore } from "./guarded-store.js";
@@ -89,7 +89,7 @@ export interface Hold extends Life {
 /** Work that holds tokens in flight. */
 export interface HeldWork {
   /** Where the tokens were taken: the limiter's store, or the one that decided in its place. */
-  readonly store: HoldingStore;
+  readonly store: Store;
   readonly policy: Policy;
   /** The encoded key. */
   readonly key: string;
@@ -97,12 +97,6 @@ export interface HeldWork {
   readonly life?: Life | undefined;
   /** Makes the calls that the library makes by itself. Null for a store that decided in place of the limiter's. */
   readonly guarded: GuardedStore | null;
-}
-
-/** The methods of a store that keeps limits in flight. */
-interface HoldingStore {
-  adjust?(policy: Policy, key: string, changes: Costs, from?: Instant): unknown;
-  renew?(policy: Policy, key: string, tokens: Costs, move: Move): unknown;
 }
 
 /** A part of a request to a server. */

@@ -2,8 +2,9 @@ import type { Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import type { Costs } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
+import type { StoreAnswer, StoreCall } from "../core/records.js";
 import type { OnStoreError } from "./guard-options.js";
-import type { Guard, Store, StoreObserver, SyncStore } from "./store.js";
+import { callOf, type Guard, type Store, type StoreObserver, type SyncStore } from "./store.js";
 
 /** The inside of a {@link Guard}. */
 export interface OpenGuard extends Guard {
@@ -37,30 +38,32 @@ export interface GuardedStore {
    * store, and for a refusal that the store recalls. Fails only for misuse, such as a clock that is not finite.
    */
   consume(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision>;
-  /** The decision of the store's `peek`, which must be there. Fails as the store does. */
-  peek(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision>;
-  /**
-   * Runs another call to the store, within the timeout and unless the circuit breaker is open. Fails as the store does.
-   *
-   * `buckets` names the buckets of the call, each as its policy's name, a space and the encoded key: failures of one
-   * bucket stop no calls about others. Empty when they are unknown. `notAsked` runs when the circuit breaker is open:
-   * only then is it certain that the store did nothing.
-   */
-  call<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
-  /**
-   * Runs a call that the library makes by itself, such as a renewal: as `call`, but its failure opens no circuit.
-   */
-  inBackground<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
+  /** Asks the store, within the timeout and unless the circuit breaker is open. Fails as the store does. */
+  ask(call: StoreCall, options?: AskOptions): readonly StoreAnswer[] | Promise<readonly StoreAnswer[]>;
   /** The decision in place of the store that failed with `error`, marked as charged if it was allowed. */
   decideWithout(policy: Policy, key: string, costs: Costs, error: unknown): Decision;
   /** Takes what the store granted from the local share, too, if its caller has used a part of it. */
   granted(policy: Policy, key: string, costs: Costs, decision: Decision): void;
   /** What `decideWithout` or `granted` took in this process for `decision`; null if they took nothing. */
   localChargeOf(decision: Decision): LocalCharge | null;
-  /** Learns the store's time from a decision whose call was sent at `sentAt` of the monotonic clock. */
-  learnTime(decision: Decision, sentAt: number): void;
   /** The present instant of the store's clock, or a little later; NaN while a server's time is unknown. */
   now(): number;
+}
+
+/** How a {@link GuardedStore} asks. */
+export interface AskOptions {
+  /** The library makes the call by itself, such as a renewal: its failure opens no circuit. */
+  readonly inBackground?: boolean | undefined;
+  /** Runs when the circuit breaker is open: only then is it certain that the store did nothing. */
+  readonly notAsked?: (() => void) | undefined;
+  /** Receives answers that came after the timeout. */
+  readonly late?: ((answers: readonly StoreAnswer[]) => void) | undefined;
+}
+
+/** The decision of the store's `peek`. */
+export function peekGuarded(guarded: GuardedStore, policy: Policy, key: string, costs: Costs): Decision | Promise<Decision> {
+  const answers = guarded.ask(callOf("peek", policy, key, costs));
+  return answers instanceof Promise ? answers.then(([made]) => made as Decision) : (answers[0] as Decision);
 }
 
 /** Tokens that were taken in this process. */

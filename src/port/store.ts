@@ -1,25 +1,25 @@
-import { show } from "../core/check.js";
+import { memberOf, show } from "../core/check.js";
 import type { Clock } from "../core/clock.js";
 import type { Costs } from "../core/limit.js";
 import type { Decision, Reading, Refused } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import type { Move, Origin } from "../core/model.js";
-import type { Charge } from "../core/records.js";
+import type { Charge, StoreAnswer, StoreCall, StoreVerb } from "../core/records.js";
 
 /**
- * Keeps buckets: one required method, `consume`, and a few optional methods.
+ * Keeps buckets, and answers calls about them: one method, `ask`. Most stores read the records of a call, let
+ * `answerCall` of `sluice/store` change them, and write those that changed.
  *
  * A correct store keeps these promises under any concurrency:
  *
  * 1. The policy's name and the key identify a bucket. Both are arbitrary strings; two different pairs share no state. A
  *    key of any length costs the store about the same (L16).
- * 2. `consume` is atomic: it decides and charges in one step, and other calls see the state before or after it. It
- *    charges every limit of the policy or none (L10).
+ * 2. A call is atomic: other calls see the state before or after it. `consume` charges every limit of the policy or none
+ *    (L10), and several parts together or not at all.
  * 3. The decision equals the core's, to the last unit (L8): the same history gives the same numbers.
  * 4. A refusal writes nothing, at any cost. The one exception is the conversion to new numbers, or of a record too far
  *    ahead of the clock (L3, L6, L14).
  * 5. An absent bucket is a full bucket (L4). A record expires no earlier than it is full: round up, to at least 1 ms.
- * 6. The decision is plain data with properties of its own, and the store never changes it afterwards (L7).
+ * 6. A decision is plain data with properties of its own, and the store never changes it afterwards (L7).
  * 7. The store reads the time itself, from `clock`. Processes that share a store share its server's clock.
  * 8. A store that fails throws or rejects; it never invents a decision (L11). The limiter has checked the costs (whole
  *    numbers of at least 0) and encoded the key (a non-empty string), so bad input does not reach the store.
@@ -31,27 +31,61 @@ import type { Charge } from "../core/records.js";
  */
 export type Store = SyncStore | AsyncStore;
 
-/** A store that answers at once, in this process. Its methods return values, not promises. */
-export interface SyncStore extends StoreMethods<true> {
+/** What every store says of itself. */
+interface AnyStore {
+  /**
+   * The clock that the store reads: a function that returns milliseconds, two clocks, or `"server"` for its server's.
+   */
+  readonly clock: Clock | "server";
+  /**
+   * The kinds of limits that the store keeps. Default: rates alone. A limiter refuses a policy with another kind: a
+   * store that does not know quotas would grant them again and again. A store over `answerCall` knows all,
+   * {@link LIMIT_KINDS}, if its clock has dates.
+   */
+  readonly kinds?: readonly LimitKind[] | undefined;
+  /**
+   * What the store can be asked for. Default: `consume` alone. A store over `answerCall` knows all, `STORE_VERBS`. It
+   * is never asked for another verb: a limiter throws in its place.
+   */
+  readonly verbs?: readonly StoreVerb[] | undefined;
+  /**
+   * Whether one `consume` may have several parts, at most 128, each about another bucket: all are taken, or none. A
+   * function says it for the parts of one call, at once, and changes nothing. Default: false, which is always safe: the
+   * parts are asked for one after another.
+   */
+  readonly together?: boolean | ((parts: readonly Charge[]) => boolean) | undefined;
+  /** Closes what the store opened itself. Never closes a client that it was given. */
+  close?(): Promise<void>;
+}
+
+/** A store that answers at once, in this process. */
+export interface SyncStore extends AnyStore {
   readonly sync: true;
+  /**
+   * Carries out a call. Answers a list with one answer for each part, in order: a decision for `consume` and `peek`,
+   * whether it was done for `adjust` and `renew`, and nothing for `block` and `reset`.
+   */
+  ask(call: StoreCall): readonly StoreAnswer[];
   /** Only for a store that can fail, such as one in a file. An error of a store without a guard reaches the caller. */
   readonly guard?: Guard | undefined;
 }
 
-/** A store that answers with promises. Its methods reject; they never throw. */
-export interface AsyncStore extends StoreMethods<false> {
+/** A store that answers with promises. It rejects; it never throws. */
+export interface AsyncStore extends AnyStore {
   readonly sync: false;
+  /** Carries out a call, as that of a {@link SyncStore}. */
+  ask(call: StoreCall): Promise<readonly StoreAnswer[]>;
   /** Timeout, circuit breaker and fallback: `guard` of `sluice/store`. */
   readonly guard: Guard;
   /**
-   * The remembered refusal that `consume` would answer with. Null when `consume` must be called: always when the cost
+   * The remembered refusal that `consume` would answer with. Null when the store must be asked: always when the cost
    * might fit. Answers at once, writes nothing and never throws. The store documents how old the refusal may be.
    */
   recall?(policy: Policy, key: string, costs: Costs): Decision | null;
 }
 
 /**
- * All kinds of limits: what `kinds` of a store says that is built on the functions of `sluice/store`. A rate refills
+ * All kinds of limits: what `kinds` of a store says that is built on `answerCall` of `sluice/store`. A rate refills
  * evenly, a quota renews at a date, tokens in flight return when their work is done, and those of a window after a
  * fixed time.
  * @example
@@ -64,65 +98,23 @@ export const LIMIT_KINDS = ["rate", "quota", "in-flight", "window"] as const;
 /** One of {@link LIMIT_KINDS}. */
 export type LimitKind = (typeof LIMIT_KINDS)[number];
 
-/** The methods of a store. They return values when `Sync` is true, and promises otherwise. */
-export interface StoreMethods<Sync extends boolean> {
-  /**
-   * The clock that the store reads: a function that returns milliseconds, two clocks, or `"server"` for its server's.
-   */
-  readonly clock: Clock | "server";
-  /**
-   * The kinds of limits that the store keeps. Default: rates alone. A limiter refuses a policy with another kind: a
-   * store that does not know quotas would grant them again and again. A store over the functions of `sluice/store`
-   * knows all, {@link LIMIT_KINDS}, if it passes `from` on to `answerCall` and its clock has dates.
-   */
-  readonly kinds?: readonly LimitKind[] | undefined;
-  /** Takes `costs` tokens from every limit of `policy` for `key`, or none. */
-  consume(policy: Policy, key: string, costs: Costs): MaybePromise<Sync, Decision>;
-  /** The decision that `consume` would make. Writes nothing. */
-  peek?(policy: Policy, key: string, costs: Costs): MaybePromise<Sync, Decision>;
-  /**
-   * Takes all charges, at most 128, together or none. Returns one decision per charge, in order. When one is refused,
-   * nothing is taken and the other decisions are those of `peek`. No two charges may name the same bucket.
-   */
-  consumeTogether?(charges: readonly Charge[]): MaybePromise<Sync, readonly Decision[]>;
-  /**
-   * Whether `consumeTogether` can take these charges, for a store that can only take some. Answers true or false at
-   * once, and changes nothing. False is always safe: the charges are then made one after another. Absent when it can
-   * always take them.
-   */
-  takesTogether?(charges: readonly Charge[]): boolean;
-  /**
-   * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0 they
-   * are given back, up to full. Settlements, refunds, debits and credits are this. A settlement also states `from`, the
-   * instant of its decision by the store's clock: tokens of a quota are given back to the period of that instant only,
-   * and tokens in flight to its date. If those were renewed, `from` has the instant of the renewal too. A give-back to
-   * a rate states `since`, and the store takes off what has refilled from then on. What is above 0 is taken in full and
-   * now, whatever `from` says. `answerCall` does all of this.
-   *
-   * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
-   */
-  adjust?(policy: Policy, key: string, changes: Costs, from?: number | Origin): MaybePromise<Sync, boolean>;
-  /**
-   * Moves `tokens` of each limit in flight from the date of `move.from` to that of `move.to`, at most those that are
-   * there. Rates and quotas stay as they are. Needed by stores whose `kinds` include `"in-flight"`.
-   *
-   * Answers false when the date of `move.from` is over by the store's clock. Those tokens have come back, so tokens at
-   * later dates belong to other work (law L21). A store that answers nothing says that they were moved.
-   */
-  renew?(policy: Policy, key: string, tokens: Costs, move: Move): MaybePromise<Sync, boolean | void>;
-  /**
-   * Refuses every `consume` of the key under the policy's name, at any cost, for `forMs` milliseconds, or for the rest
-   * of an earlier block if that is longer. With 0 it ends a block, and changes nothing else. `adjust` and other numbers
-   * leave a block alone; `reset` ends it.
-   */
-  block?(policy: Policy, key: string, forMs: number): MaybePromise<Sync, void>;
-  /**
-   * Forgets all that is stored under the policy's name and the key: a block, and limits that this version of the policy
-   * does not have. The bucket is full afterwards, under any version of the policy.
-   */
-  reset?(policy: Policy, key: string): MaybePromise<Sync, void>;
-  /** Closes what the store opened itself. Never closes a client that it was given. */
-  close?(): Promise<void>;
+/** A call about one bucket. */
+export function callOf(verb: StoreVerb, policy: Policy, key: string, cost: Costs, { from, move } = NO_DATES): StoreCall {
+  // With all members, because an absent one may come from `Object.prototype`.
+  return { verb, parts: [{ policy, key, cost }], from, move };
+}
+
+const NO_DATES: Pick<StoreCall, "from" | "move"> = { from: undefined, move: undefined };
+
+/** Whether a store can be asked for `verb`. */
+export function hasVerb(store: Pick<Store, "verbs">, verb: StoreVerb): boolean {
+  return verb === "consume" || memberOf(store, "verbs")?.includes(verb) === true;
+}
+
+/** Whether one call may have these parts. */
+export function takesTogether(store: Store, parts: readonly Charge[]): boolean {
+  const together = memberOf(store, "together");
+  return (typeof together === "function" ? together.call(store, parts) : together) === true;
 }
 
 /** `T` from a synchronous store, a promise of `T` from an asynchronous one, either when the type does not say which. */
@@ -139,29 +131,51 @@ export interface Guard {
   readonly "made by guard() of sluice/store": true;
 }
 
+/** The longest block: 2^31 - 1 seconds, the longest wait that all clients read in `Retry-After`. */
+export const LONGEST_BLOCK_MS = 2_147_483_647_000;
+
 /** What is told when a store becomes unavailable, or available again. */
 export interface StoreObserver {
   /** Returns whether anyone listens. When no observer does, the guard gives a warning instead. Must not throw. */
   storeChanged(store: Store, state: "unavailable" | "available", error: unknown): boolean;
 }
 
-/** Throws a TypeError when two charges name the same bucket. */
-export function checkNamedOnce(charges: readonly Charge[]): void {
-  if (new Set(charges.map(({ policy, key }) => bucketId(policy, key))).size === charges.length) return;
-  throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
+/** Throws a TypeError when two parts of a call name the same bucket. */
+export function checkNamedOnce(parts: readonly Charge[]): void {
+  if (new Set(parts.map(({ policy, key }) => bucketId(policy, key))).size === parts.length) return;
+  throw new TypeError("Expected the parts to name each bucket once, got one twice. Add up their costs.");
 }
 
 /**
- * Returns what a store's method answered if it is a decision. Throws a TypeError otherwise: an answer without `allowed`
- * must not become a refusal (law L11).
+ * Returns what a store answered to a call with `verb` and so many parts. Throws a TypeError for anything else than a
+ * list with one answer for each: an answer without `allowed` must not become a refusal (law L11).
  */
-export function checkDecision(answer: unknown, method: string): Decision {
-  if (isDecision(answer)) return answer;
-  Promise.resolve(answer).catch(() => undefined); // its rejection would end the process
-  const got = typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
-  throw new TypeError(
-    `Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`answerCall\` of sluice/store answers.`,
+export function checkAnswerList(verb: StoreVerb, size: number, answers: unknown): readonly StoreAnswer[] {
+  if (Array.isArray(answers) && answers.length === size) {
+    for (const answer of answers as readonly unknown[]) if (!isAnswer(verb, answer)) throw wrongAnswer(verb, answerText(answer));
+    return answers as readonly StoreAnswer[];
+  }
+  Promise.resolve(answers).catch(() => undefined); // its rejection would end the process
+  throw wrongAnswer(verb, Array.isArray(answers) ? `a list of ${answers.length}` : answerText(answers), ` in a list of ${size}`);
+}
+
+function isAnswer(verb: StoreVerb, answer: unknown): boolean {
+  if (verb === "consume" || verb === "peek") return isDecision(answer);
+  if (verb === "adjust") return typeof answer === "boolean";
+  // A store that took the call for another verb has something to say.
+  return verb === "renew" || answer === undefined || answer === null;
+}
+
+function wrongAnswer(verb: StoreVerb, got: string, list = ""): TypeError {
+  const wanted = verb === "consume" || verb === "peek" ? "a decision" : verb === "adjust" ? "true or false" : "undefined";
+  return new TypeError(
+    `Expected \`store.ask()\` to answer "${verb}" with ${wanted}${list}, got ${got}. ` +
+    "Return the `answers` of `answerCall` of sluice/store.",
   );
+}
+
+function answerText(answer: unknown): string {
+  return typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
 }
 
 function isDecision(answer: unknown): answer is Decision {

@@ -1,10 +1,6 @@
 import { readClock, type Clock } from "../core/clock.js";
-import type { Costs } from "../core/limit.js";
-import type { Decision } from "../core/decision.js";
 import { checkOptions, expected, positiveInteger } from "../core/check.js";
-import type { Policy } from "../core/policy.js";
-import type { Move, Origin } from "../core/model.js";
-import { answerCall, type Records, type StoreAnswer, type StoreCall } from "../core/records.js";
+import { answerCall, STORE_VERBS, type Records, type StoreAnswer, type StoreCall } from "../core/records.js";
 import type { GuardOptions } from "../port/guard-options.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../port/store.js";
 import { checkTime, timeCure, type Time } from "../port/time.js";
@@ -86,6 +82,7 @@ class CasStore<Version> implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock;
   readonly kinds = LIMIT_KINDS;
+  readonly verbs = STORE_VERBS;
   readonly guard: Guard;
 
   readonly #backend: CasBackend<Version>;
@@ -109,30 +106,11 @@ class CasStore<Version> implements AsyncStore {
     this.#sleep = sleep;
   }
 
-  consume(policy: Policy, key: string, cost: Costs): Promise<Decision> {
-    return this.#rounds.join({ verb: "consume", parts: [{ policy, key, cost }] }) as Promise<Decision>;
-  }
-
-  async peek(policy: Policy, key: string, cost: Costs): Promise<Decision> {
-    const call: StoreCall = { verb: "peek", parts: [{ policy, key, cost }] };
+  async ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    if (call.verb !== "peek") return this.#rounds.join(call);
+    const [{ policy, key }] = call.parts;
     const { records } = await this.#load(bucketName(policy, key));
-    return answerCall(call, [records], readClock(this.clock)).answers[0] as Decision;
-  }
-
-  adjust(policy: Policy, key: string, cost: Costs, from?: number | Origin): Promise<boolean> {
-    return this.#rounds.join({ verb: "adjust", parts: [{ policy, key, cost }], from }) as Promise<boolean>;
-  }
-
-  renew(policy: Policy, key: string, cost: Costs, move: Move): Promise<boolean> {
-    return this.#rounds.join({ verb: "renew", parts: [{ policy, key, cost }], move }) as Promise<boolean>;
-  }
-
-  block(policy: Policy, key: string, cost: number): Promise<void> {
-    return this.#rounds.join({ verb: "block", parts: [{ policy, key, cost }] }) as Promise<void>;
-  }
-
-  reset(policy: Policy, key: string): Promise<void> {
-    return this.#rounds.join({ verb: "reset", parts: [{ policy, key, cost: 0 }] }) as Promise<void>;
+    return answerCall(call, [records], readClock(this.clock)).answers;
   }
 
   /** Does all jobs of a round, and removes each job from `open` when it is answered. */
@@ -141,21 +119,21 @@ class CasStore<Version> implements AsyncStore {
       if (attempt > 0) await this.#sleep(this.#random() * Math.min(2 ** attempt, 64));
       const { records, version } = await this.#load(name);
       const now = readClock(this.clock);
-      const answers = new Map<Job, StoreAnswer>();
+      const waiting = new Map<Job, readonly StoreAnswer[]>();
       for (const job of open) {
-        const { answers: [answer], changed: [isChanged] } = answerCall(job.call, [records], now);
+        const { answers, changed: [isChanged] } = answerCall(job.call, [records], now);
         // An answer that depends on the read alone is final, also if the write fails.
-        if (isChanged || answers.size > 0) answers.set(job, answer);
+        if (isChanged || waiting.size > 0) waiting.set(job, answers);
         else {
           open.delete(job);
-          job.resolve(answer);
+          job.resolve(answers);
         }
       }
       if (open.size === 0) return;
       const { value, ttlMs } = encodeRecords(records, now);
       // An absent key is a full bucket, so a full bucket needs no write.
       if ((version === null && ttlMs === 0) || (await this.#backend.write(name, value, version, Math.max(1, ttlMs)))) {
-        for (const [{ resolve }, answer] of answers) resolve(answer);
+        for (const [{ resolve }, answers] of waiting) resolve(answers);
         return open.clear();
       }
     }

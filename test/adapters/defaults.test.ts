@@ -12,6 +12,7 @@ import { ManualClock } from "sluice/testing";
 import * as forWeb from "sluice/web";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./rows/listen.js";
+import { storeOf } from "../helpers/store-of.js";
 
 type Told = readonly [status: number, limit: string | null, remaining: string | null];
 type Own = ((options: object) => unknown) & { with(defaults: object): Own };
@@ -83,7 +84,7 @@ describe.each(Object.keys(adapters))("%s", (name) => {
   });
 
   test("a `limiter` in the call drops the defaults that belong to a limiter", async () => {
-    const failing: SyncStore = { sync: true, clock: () => 0, consume: () => expect.unreachable() };
+    const failing: SyncStore = storeOf({ sync: true, clock: () => 0, consume: () => expect.unreachable() });
     const seen: unknown[] = [];
     const ours = own.with({
       store: failing, policy: limits("ours", 3), onStoreError: "unavailable", shadow: true, observe: createObserver((event) => void seen.push(event)), key: () => "ann", cost: 2,

@@ -19,6 +19,8 @@ import { rateLimit as onNode } from "sluice/node";
 import { guard, LIMIT_KINDS, type AsyncStore } from "sluice/store";
 import { expect, onTestFinished, test } from "vitest";
 import { soon } from "../helpers/soon.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 silenceWarnings("SLUICE_FUNCTION_FAILED");
 
@@ -113,13 +115,13 @@ function gateOf(i: number, random: Random, pick: Pick): Stack["gates"][number] {
 function lateStore(random: Random): AsyncStore {
   const store = new MemoryStore();
   const later = async <T>(make: () => T): Promise<T> => (await wait(random() * 3), make());
-  return {
+  return storeOf({
     sync: false, kinds: LIMIT_KINDS, clock: store.clock, guard: guard({ timeoutMs: 60_000 }),
-    consume: (...args) => later(() => store.consume(...args)),
-    peek: (...args) => later(() => store.peek(...args)),
-    adjust: (...args) => later(() => store.adjust(...args)),
-    renew: (...args) => later(() => store.renew(...args)),
-  };
+    consume: (...args) => later(() => callsOf(store).consume(...args)),
+    peek: (...args) => later(() => callsOf(store).peek(...args)),
+    adjust: (...args) => later(() => callsOf(store).adjust(...args)),
+    renew: (...args) => later(() => callsOf(store).renew(...args)),
+  });
 }
 
 async function answer(response: ServerResponse, handler: Handler): Promise<void> {

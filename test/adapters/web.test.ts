@@ -7,6 +7,8 @@ import { rateLimit, refusalResponse, webReader } from "sluice/web";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./rows/listen.js";
 import { oneToken, told } from "./setup.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const one = () => rateLimit({ ...oneToken(), key: (request) => request.headers.get("x-user") });
 const asAnn = (init: RequestInit = {}) => new Request("http://localhost/", { ...init, headers: { "x-user": "ann" } });
@@ -151,13 +153,13 @@ describe("the other arguments of the handler", () => {
 test("a settlement that never comes back holds no answer", async () => {
   const never = new Promise<boolean>(() => {});
   const inner = new MemoryStore({ clock: new ManualClock().now });
-  const store: AsyncStore = {
+  const store: AsyncStore = storeOf({
     sync: false,
     guard: guard(),
     clock: "server",
-    consume: (...asked) => Promise.resolve(inner.consume(...asked)),
+    consume: (...asked) => Promise.resolve(callsOf(inner).consume(...asked)),
     adjust: () => never,
-  };
+  });
   const limit = rateLimit({ policy: oneToken().policy, store, key: () => "ann", actualCost: () => 0 });
   const response = await limit(() => new Response("ok"))(asAnn());
   expect([...told(response), await response.text()]).toEqual([200, "0", null, "ok"]);

@@ -9,6 +9,8 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { LiveLimits, ownName } from "../../examples/live-limits/live-limits.js";
 import { readModule } from "../../src/command/module/import-module.js";
 import { runCommand } from "../../src/command/run-command.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-operate-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -276,14 +278,14 @@ describe("a store that fails", () => {
   /** A store that other processes share. `fail` may throw before each call of a method. */
   function over(fail: (method: "peek" | "adjust" | "block") => void) {
     const memory = new MemoryStore();
-    const store: Store = {
+    const store: Store = storeOf({
       sync: true,
       clock: memory.clock,
-      consume: (...args) => memory.consume(...args),
-      peek: (...args) => (fail("peek"), memory.peek(...args)),
-      adjust: (...args) => (fail("adjust"), memory.adjust(...args)),
-      block: (...args) => (fail("block"), memory.block(...args)),
-    };
+      consume: (...args) => callsOf(memory).consume(...args),
+      peek: (...args) => (fail("peek"), callsOf(memory).peek(...args)),
+      adjust: (...args) => (fail("adjust"), callsOf(memory).adjust(...args)),
+      block: (...args) => (fail("block"), callsOf(memory).block(...args)),
+    });
     const interactive = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) }, store });
     given.failing = interactive;
     module = join(folder, `failing-${++files}.mjs`);

@@ -287,7 +287,7 @@ describe("L9 · costs, keys and clocks", () => {
     [
       () => createLimiter({ policy, store: {} as never }),
       TypeError,
-      "Expected `store` to be an object with `sync` and `consume`, got an object. For memory, leave `store` out for this process's memory, or write `new MemoryStore()`; for a client of Redis, write `new RedisStore(client)`, from sluice/redis",
+      "Expected `store` to be an object with `sync` and `ask`, got an object. For memory, leave `store` out for this process's memory, or write `new MemoryStore()`; for a client of Redis, write `new RedisStore(client)`, from sluice/redis",
     ],
     [
       () => createLimiter({ policy, onStoreError: "open" as never }),
@@ -309,7 +309,7 @@ describe("L9 · costs, keys and clocks", () => {
     [() => limiter.consume("alice", { stor: 1 } as never), TypeError, "Unknown option `stor`. Known options: `cost`, `policy`"],
     [() => new MemoryStore({ maxKeys: 1e9 + 1 }), RangeError, "Expected `maxKeys` to be at most 1000000000, got 1000000001"],
     [() => new MemoryStore(null as never), TypeError, "Expected `options` to be an object, got null"],
-    [() => createLimiter({ policy, store: null as never }), TypeError, "Expected `store` to be an object with `sync` and `consume`, got null. For memory, leave `store` out for this process's memory, or write `new MemoryStore()`; for a client of Redis, write `new RedisStore(client)`, from sluice/redis"],
+    [() => createLimiter({ policy, store: null as never }), TypeError, "Expected `store` to be an object with `sync` and `ask`, got null. For memory, leave `store` out for this process's memory, or write `new MemoryStore()`; for a client of Redis, write `new RedisStore(client)`, from sluice/redis"],
     [() => definePolicy({ ...policy, name: null as never }), TypeError, "Expected `policy.name` to be a string, got null"],
     [() => limiter.consume("alice", null as never), TypeError, "Expected `cost` to be a number, or an object with `cost` or `policy`, got null"],
     [() => limiter.consume("alice", { policy: policy as never }), TypeError, "Expected `policy` to be made by definePolicy, or `unlimited`, got an object. Pass a copy to definePolicy first."],

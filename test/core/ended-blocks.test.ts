@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { BLOCK, type Records } from "../../src/core/records.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../helpers/records.js";
 import { Model } from "../helpers/model.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 const HOUR = 3_600_000;
 const policy = definePolicy({ name: "api", capacity: 10, refill: perSecond(2) });
@@ -57,16 +58,16 @@ test("L8 · a history of blocks that are ended is the model's, in the core and i
           const forMs = amount < 6 ? 0 : amount * 700;
           isBlocked = forMs > 0;
           blockRecords(records, forMs, now);
-          memory.block(policy, "ann", forMs);
+          callsOf(memory).block(policy, "ann", forMs);
           model.block(forMs, now);
         } else if (what === "adjust") {
           adjustRecords(records, policy, amount - 6, now);
-          memory.adjust(policy, "ann", amount - 6);
+          callsOf(memory).adjust(policy, "ann", amount - 6);
           model.adjust(policy, amount - 6, now);
         } else {
           const wanted = model[what](policy, amount, now);
           expect(what === "peek" ? peekRecords(records, policy, amount, now) : consumeRecords(records, policy, amount, now).decision).toStrictEqual(wanted);
-          expect(memory[what](policy, "ann", amount)).toStrictEqual(wanted);
+          expect(callsOf(memory)[what](policy, "ann", amount)).toStrictEqual(wanted);
         }
       }
     }),

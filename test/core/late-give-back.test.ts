@@ -5,6 +5,8 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { adjust, consume } from "../../src/core/decision.js";
 import { fullBucket, spentAt } from "../../src/core/bucket.js";
+import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const rate = (tokens: number, everyMs: number): Policy => definePolicy({ capacity: 1_000, refill: { tokens, everyMs } });
 const AT = 1_800_000_000_000;
@@ -52,7 +54,7 @@ describe("L1 · a late give-back", () => {
     const clock = new ManualClock(AT);
     const store = new MemoryStore({ clock: clock.now });
     const seen: unknown[] = [];
-    const watched = { sync: true, clock: store.clock, consume: store.consume.bind(store), adjust: (...change: Parameters<MemoryStore["adjust"]>) => (seen.push(change[3]), store.adjust(...change)) } as const;
+    const watched = storeOf({ sync: true, clock: store.clock, consume: callsOf(store).consume, adjust: (...change: Parameters<StoreCalls<true>["adjust"]>) => (seen.push(change[3]), callsOf(store).adjust(...change)) } as const);
     const limiter = createLimiter({ policy: { capacity: 1_000, refill: { tokens: 1, everyMs: 1 } }, store: watched });
     const [first, second] = [limiter.consume("ann", 300), limiter.consume("ann", 200)];
     clock.advance(100);

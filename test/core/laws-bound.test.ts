@@ -3,6 +3,7 @@ import { definePolicy, MemoryStore } from "sluice";
 import { describe, expect, test } from "vitest";
 import { anyHistories, limits, onwardHistories, refillMs, starts, type ResolvedStep, type RateNumbers } from "../helpers/arbitraries.js";
 import { keepers, type Subject } from "./subjects.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 /** Tokens that went out at an instant; negative when they came back. */
 interface Grant {
@@ -179,15 +180,15 @@ describe.each(keepers)("$keeper", ({ make }) => {
         const policy = definePolicy({ name: "p", ...limit });
         const full = refillMs(limit);
         fc.pre(full * refills < 2 ** 50);
-        store.consume(policy, "spent", limit.capacity);
-        store.block(policy, "blocked", full);
+        callsOf(store).consume(policy, "spent", limit.capacity);
+        callsOf(store).block(policy, "blocked", full);
         now.ms = -Math.ceil(full * refills) - 1;
         for (const key of ["spent", "blocked"]) {
-          const { allowed, retryAfterMs } = store.consume(policy, key, 1);
+          const { allowed, retryAfterMs } = callsOf(store).consume(policy, key, 1);
           expect(allowed).toBe(false);
-          store.consume(policy, key, 1);
+          callsOf(store).consume(policy, key, 1);
           now.ms += retryAfterMs;
-          expect(store.consume(policy, key, 1).allowed).toBe(true);
+          expect(callsOf(store).consume(policy, key, 1).allowed).toBe(true);
           now.ms -= retryAfterMs;
         }
       }),

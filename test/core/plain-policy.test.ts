@@ -9,6 +9,7 @@ import { describe, expect, test } from "vitest";
 import { samePolicy } from "../../src/core/policy.js";
 import { anyStepsAndDebts, limits, policies, resolve, starts, type RateNumbers } from "../helpers/arbitraries.js";
 import { memoryBucket } from "./subjects.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,20}$/);
 /** Of one limit, written inline or in a list, under its own name or another, and of several. */
@@ -91,16 +92,16 @@ describe("a copy of a policy", () => {
     "consume of a waiter": (copy) => createWaiter(limiter()).consume("ann", { policy: copy }),
     "rateLimit, policy()": (copy) => gate({ policy: () => copy }),
     "rateLimit, policy() over a combination": (copy) => gate({ limiter: combine({ user: limiter() }), key: () => ({ user: "ann" }), policy: () => ({ user: copy }) }),
-    "consume of a memory store": (copy) => new MemoryStore().consume(copy, "ann", 1),
-    "peek of a memory store": (copy) => new MemoryStore().peek(copy, "ann", 1),
-    "adjust of a memory store": (copy) => new MemoryStore().adjust(copy, "ann", 1),
-    "consumeTogether of a memory store": (copy) => new MemoryStore().consumeTogether([{ policy: copy, key: "ann", cost: 1 }]),
-    "consume of a cas store": (copy) => cas().consume(copy, "ann", 1),
-    "peek of a cas store": (copy) => cas().peek?.(copy, "ann", 1),
-    "adjust of a cas store": (copy) => cas().adjust?.(copy, "ann", 1),
-    "consume of a Redis store": (copy) => redis().consume(copy, "ann", 1),
-    "peek of a Redis store": (copy) => redis().peek(copy, "ann", 1),
-    "adjust of a Redis store": (copy) => redis().adjust(copy, "ann", 1),
+    "consume of a memory store": (copy) => callsOf(new MemoryStore()).consume(copy, "ann", 1),
+    "peek of a memory store": (copy) => callsOf(new MemoryStore()).peek(copy, "ann", 1),
+    "adjust of a memory store": (copy) => callsOf(new MemoryStore()).adjust(copy, "ann", 1),
+    "a call of several parts of a memory store": (copy) => callsOf(new MemoryStore()).together(["ann", "bob"].map((key) => ({ policy: copy, key, cost: 1 }))),
+    "consume of a cas store": (copy) => callsOf(cas()).consume(copy, "ann", 1),
+    "peek of a cas store": (copy) => callsOf(cas()).peek(copy, "ann", 1),
+    "adjust of a cas store": (copy) => callsOf(cas()).adjust(copy, "ann", 1),
+    "consume of a Redis store": (copy) => callsOf(redis()).consume(copy, "ann", 1),
+    "peek of a Redis store": (copy) => callsOf(redis()).peek(copy, "ann", 1),
+    "adjust of a Redis store": (copy) => callsOf(redis()).adjust(copy, "ann", 1),
     consumeRecords: (copy) => consumeRecords(new Map(), copy, 1, 0),
     "consumeRecords of a spent bucket": (copy) => consumeRecords(new Map([["api", { ...fullBucket(definePolicy(options).limits[0]), spent: 1 }]]), copy, 1, 0),
     adjustRecords: (copy) => adjustRecords(new Map(), copy, 1, 0),

@@ -7,6 +7,7 @@ import { createGate, type GateOptions } from "sluice/http";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
 import { NAMES, OF_CLIENTS, POLLUTIONS, SENT_NAMES, SENT_POLLUTIONS } from "./pollution-names.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 /** The gate's options that the platform's own `Request` and `Response` read through the prototype. */
 const OF_THE_PLATFORM = ["headers", "body"];
@@ -36,7 +37,7 @@ async function behavior(): Promise<unknown> {
   const several = createLimiter({ policy: { name: "several", limits: [{ capacity: 3, refill }, { capacity: 9, refill }] }, store: new MemoryStore({ clock }) });
   decisions.push(several.consume("ann"), ...Array.from({ length: 2 }, () => new TokenBucket({ capacity: 2, refill, clock }).consume()));
 
-  const down: AsyncStore = { sync: false, guard: guard(), clock, consume: () => Promise.reject(new Error("down")) };
+  const down: AsyncStore = { sync: false, guard: guard(), clock, ask: () => Promise.reject(new Error("down")) };
   const degraded = createLimiter({ policy: { capacity: 6, refill }, store: down, observe });
   for (let i = 0; i < 12; i++) decisions.push(await degraded.consume(`caller ${i % 2}`));
 
@@ -60,7 +61,7 @@ async function behavior(): Promise<unknown> {
   const redis = new RedisStore({ evalsha: async (_sha: string, keys: number, ...rest: string[]) => (commands.push([keys, ...rest]), null), eval: async () => null });
   const postgres = new PostgresStore({ query: async (text, values) => (commands.push([text, values]), { rows: [] }) });
   const policy = definePolicy({ capacity: 5, refill });
-  for (const store of [redis, postgres]) await store.peek(policy, "ann", 1).catch(() => undefined);
+  for (const store of [redis, postgres]) await callsOf(store).peek(policy, "ann", 1).catch(() => undefined);
 
   const sent: string[] = [];
   const seconds: number[] = [];

@@ -1,7 +1,8 @@
 // What the package does in many calls, as text: the same whatever members `Object.prototype` has. Nothing here is imported
 // before it is called, so that the package may be loaded after these members were added.
-import type { AsyncStore, Costs, Decision, LimiterOptions, Policy, PolicyOptions } from "sluice";
+import type { AsyncStore, Costs, Decision, LimiterOptions, Policy, PolicyOptions, StoreCall } from "sluice";
 import type { Bucket, SyncStore } from "sluice/store";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 // Noon, so that a quota of a day has half of it left.
 const START = Date.UTC(2026, 0, 5, 12);
@@ -110,18 +111,19 @@ export async function stories(): Promise<Told> {
   class Least {
     readonly clock = clock;
     readonly rows = new Map<string, Map<string, Bucket>>();
-    consume(policy: Policy, key: string, costs: Costs) {
+    ask(call: StoreCall) {
+      const [{ key }] = call.parts;
       const rows = this.rows.get(key) ?? new Map<string, Bucket>();
       this.rows.set(key, rows);
-      return store.answerCall({ verb: "consume", parts: [{ policy, key, cost: costs }] }, [rows], now).answers[0] as Decision;
+      return store.answerCall(call, [rows], now).answers;
     }
   }
   class LeastSync extends Least { readonly sync = true; }
   class LeastAsync extends Least {
     readonly sync = false;
     readonly guard = store.guard();
-    override consume(...call: Parameters<Least["consume"]>) {
-      return Promise.resolve(super.consume(...call)) as never;
+    override ask(call: StoreCall) {
+      return Promise.resolve(super.ask(call)) as never;
     }
   }
   const lacking = async (own: SyncStore | AsyncStore): Promise<unknown> => {
@@ -160,9 +162,9 @@ export async function stories(): Promise<Told> {
       const decision = (await limiter.consume("ann")) as Decision;
       const settled = await limiter.settle("ann", decision, { cost: policy.limits.length > 1 ? { a: 3 } : 3 });
       for (const { allowed, reason, degraded, cost, capacity, remaining } of [decision, (await limiter.consume("ann")) as Decision]) steps.push(allowed, reason, degraded, cost, capacity, remaining, settled);
-      await failing(() => own.consumeTogether([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 1 }]));
-      await failing(() => own.adjust(policy, "ann", changes as Costs, { at: START, heldAt: START, since: START }));
-      await failing(() => own.renew(policy, "ann", 1, { from: START, to: START + 5_000 } as never));
+      await failing(() => callsOf(own).together([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 1 }]));
+      await failing(() => callsOf(own).adjust(policy, "ann", changes as Costs, { at: START, heldAt: START, since: START }));
+      await failing(() => callsOf(own).renew(policy, "ann", 1, { from: START, to: START + 5_000 } as never));
       if (name !== "flight") await failing(() => limiter.debit("ann", { cost: policy.limits.length > 1 ? { a: 3 } : 3 }));
     }
     return [steps, sent];

@@ -91,7 +91,7 @@ describe("two gates on one route with a memory store each", () => {
 
 describe("what is passed in place of a store says which one to make", () => {
   const redis = { eval: () => 0, evalsha: () => 0 };
-  const START = "Expected `store` to be an object with `sync` and `consume`, got ";
+  const START = "Expected `store` to be an object with `sync` and `ask`, got ";
   const REDIS = "write `new RedisStore(client)`, from sluice/redis";
   class Pool { query(): void {} }
 
@@ -111,6 +111,7 @@ describe("what is passed in place of a store says which one to make", () => {
     ["a promise of a store", Promise.resolve(new MemoryStore()), "an object. Write `await` before it"],
     ["a class", MemoryStore, "a function. Make one with `new`, such as `new MemoryStore()`"],
     ["a word", "memory", "a string. For memory, leave `store` out for this process's memory, or write `new MemoryStore()`"],
+    ["a store with a method for each verb", { sync: true, clock: () => 0, consume: () => 0 }, "an object. A store answers calls in one method, `ask`: see the guide to stores"],
     ["a Map", new Map(), `an object. For memory, leave \`store\` out for this process's memory, or write \`new MemoryStore()\`; for a client of Redis, ${REDIS}`],
     ["nothing", null, `null. For memory, leave \`store\` out for this process's memory, or write \`new MemoryStore()\`; for a client of Redis, ${REDIS}`],
   ])("%s", (_, store, got) => {

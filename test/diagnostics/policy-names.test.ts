@@ -3,6 +3,8 @@ import { guard } from "sluice/store";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { bareStore } from "../helpers/stores.js";
 import { freshSluice } from "../helpers/warned.js";
+import type { SyncStore } from "sluice";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -39,7 +41,7 @@ describe("SLUICE_POLICY_NAMES", () => {
   test("not for names of several stores, nor for one name in many numbers", async () => {
     const { createLimiter, MemoryStore, codes } = await freshSluice();
     const stores = [new MemoryStore(), new MemoryStore()];
-    for (let i = 0; i < 1_998; i++) stores[i % 2]?.consume(policyOf(i), "ann", 1);
+    for (let i = 0; i < 1_998; i++) callsOf(stores[i % 2] as SyncStore).consume(policyOf(i), "ann", 1);
     const limiter = createLimiter({ policy: numbers });
     for (let i = 0; i < 2_000; i++) limiter.consume("ann", { policy: definePolicy({ ...numbers, capacity: i + 1 }) });
     expect(codes()).toEqual([]);

@@ -2,6 +2,8 @@ import { definePolicy, perHour, perSecond, type Key } from "sluice";
 import { guard } from "sluice/store";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
+import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -41,7 +43,7 @@ describe("SLUICE_COUNTED_TWICE", () => {
   test("over an asynchronous store as well", async () => {
     const { createGate, MemoryStore, codes } = await freshSluice();
     const memory = new MemoryStore();
-    const store = { sync: false as const, guard: guard(), clock: "server" as const, consume: async (...charge: Parameters<typeof memory.consume>) => memory.consume(...charge) };
+    const store = storeOf({ sync: false as const, guard: guard(), clock: "server" as const, consume: async (...charge: Parameters<StoreCalls<true>["consume"]>) => callsOf(memory).consume(...charge) });
     const gates = [createGate({ policy, store, key }, reader), createGate({ policy, store, key }, reader)];
     const request = asked();
     for (const gate of gates) await gate(request);

@@ -3,11 +3,13 @@ import { createLimiter, MemoryStore, perSecond, type AsyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { afterEach, test, vi } from "vitest";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const policy = { name: "api", capacity: 30, refill: perSecond(5) };
 const shared = (options: Parameters<typeof guard>[0] = {}): AsyncStore => {
   const memory = new MemoryStore();
-  return { sync: false, clock: "server", guard: guard(options), consume: async (...asked) => memory.consume(...asked) };
+  return storeOf({ sync: false, clock: "server", guard: guard(options), consume: async (...asked) => callsOf(memory).consume(...asked) });
 };
 const TEXT =
   'SLUICE_SHARED_BY: Expected `sharedBy` of the store of policy "api" to be the number of your processes, got none. ' +

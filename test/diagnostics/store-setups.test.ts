@@ -4,11 +4,12 @@ import { createLimiter, perHour } from "sluice";
 import { guard } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { hearWarnings } from "../helpers/warned.js";
+import { storeOf } from "../helpers/store-of.js";
 
 async function warnedOf(error: unknown): Promise<string[]> {
   const warnings = hearWarnings();
   const consume = async (): Promise<never> => Promise.reject(error as Error);
-  const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perHour(5) }, store: { sync: false, clock: "server", guard: guard(), consume } });
+  const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perHour(5) }, store: storeOf({ sync: false, clock: "server", guard: guard(), consume }) });
   for (let i = 0; i < 12; i++) await limiter.consume(`caller ${i}`);
   return warnings;
 }
@@ -65,7 +66,7 @@ describe("a setting with which a store never works", () => {
     const warnings = hearWarnings();
     let error = new Error("NOAUTH Authentication required.");
     const consume = async (): Promise<never> => Promise.reject(error);
-    const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perHour(5) }, store: { sync: false, clock: "server", guard: guard({ breaker: false }), consume } });
+    const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perHour(5) }, store: storeOf({ sync: false, clock: "server", guard: guard({ breaker: false }), consume }) });
     for (const words of ["NOAUTH Authentication required.", "NOPERM No permissions to access a key", "NOAUTH Authentication required."]) {
       error = new Error(words);
       for (let i = 0; i < 3; i++) await limiter.consume(`caller ${i}`);

@@ -4,11 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { connect, type KV, type NatsConnection } from "nats";
-import { createLimiter, perSecond } from "sluice";
+import { createLimiter, perSecond, type SyncStore } from "sluice";
 import { ManualClock, storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FileStore } from "../../examples/custom-store/file-store.js";
 import { natsStore } from "../../examples/custom-store/nats-store.js";
+import { fencesOf, type Fence } from "../helpers/docs-read.js";
+import { ran } from "../helpers/docs-run.js";
 import { describeWith, natsUrl } from "../helpers/services.js";
 
 const lacks = { close: "it opens nothing that lasts", serverClock: "it goes by this process's" };
@@ -17,6 +19,16 @@ test("the guide's first store passes the suite under node:test, with the guide's
   const tsx = ["node_modules/tsx/dist/cli.mjs", "--test", "examples/custom-store/my-store.test.mts"];
   const { stdout } = await promisify(execFile)(process.execPath, tsx); // rejects when a test fails
   expect(stdout).toMatch(/L1, L5 · a burst gets exactly what is there/);
+});
+
+describe("the guide's store over a Map", async () => {
+  const fence = fencesOf("docs/guides/writing-a-store.md").find(({ text }) => text.includes("function mapStore"));
+  const { mapStore } = (await ran((fence as Fence).text)).exports as { mapStore(clock?: () => number): { store: SyncStore } };
+  storeSuite({
+    test,
+    factory: ({ clock }) => mapStore(clock).store,
+    lacks: { ...lacks, sharing: "each has its own Map", bound: "who owes nothing is swept away", unreachable: "a Map cannot fail" },
+  });
 });
 
 describe("a store in files", () => {
@@ -31,7 +43,7 @@ describe("a store in files", () => {
       const storedBytes = () => readdirSync(directory).reduce((sum, name) => sum + name.length + statSync(join(directory, name)).size, 0);
       return { store: new FileStore(directory, { clock, breaker, sharedBy }), storedBytes };
     },
-    lacks: { ...lacks, consumeTogether: "left out to keep it small", bound: "who owes nothing has no file" },
+    lacks: { ...lacks, together: "two files are not written together", bound: "who owes nothing has no file" },
   });
 
   test("remembers over a restart, and sweeps away what is full", () => {
@@ -68,6 +80,6 @@ describeWith("nats", "a store in NATS", () => {
   storeSuite({
     test,
     factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => natsStore(unreachable ? gone : bucket, { time: { now: clock }, timeoutMs, breaker, sharedBy }),
-    lacks: { ...lacks, consumeTogether: "one write changes one key", bound: "the stream's own `ttl` bounds it" },
+    lacks: { ...lacks, together: "one write changes one key", bound: "the stream's own `ttl` bounds it" },
   });
 });

@@ -9,6 +9,9 @@ import { soon, until } from "../helpers/soon.js";
 import { mostAhead } from "./llm-windows.js";
 import { openWorld, type Question } from "./llm-world.js";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
+import { spyOnVerb } from "../helpers/spy-on-verb.js";
 
 const models: Readonly<Record<string, ModelLimits>> = {
   small: { user: { ...minute(60, 30_000), ...month(1_000_000, 4) }, team: minute(100, 50_000) },
@@ -268,8 +271,8 @@ describe("an answer that does not end as it should", () => {
   test("whose client goes away while its tokens are taken costs nothing, and the language model is not asked", async () => {
     let go = (): void => undefined;
     const held = new Promise<void>((resolve) => (go = resolve));
-    const consume = vi.fn(async (...asked: Parameters<MemoryStore["consume"]>) => (await held, store.consume(...asked)));
-    const slow: AsyncStore = { sync: false, kinds: store.kinds, guard: guard({ timeoutMs: 60_000 }), clock: clock.now, consume, adjust: async (policy, key, changes) => store.adjust(policy, key, changes) };
+    const consume = vi.fn(async (...asked: Parameters<StoreCalls<true>["consume"]>) => (await held, callsOf(store).consume(...asked)));
+    const slow: AsyncStore = storeOf({ sync: false, kinds: store.kinds, guard: guard({ timeoutMs: 60_000 }), clock: clock.now, consume, adjust: async (policy, key, changes) => callsOf(store).adjust(policy, key, changes) });
     const other = await openWorld({ store: slow, models });
     try {
       const client = request(`${other.url}/v1/chat/completions`, { method: "POST", headers: { authorization: "Bearer red/ann" }, agent: false });
@@ -315,7 +318,7 @@ describe("an answer that does not end as it should", () => {
 
   test("when the settlement fails is complete for its client, and the estimate stays taken", async () => {
     expectWarnings("SLUICE_SETTLEMENT_FAILED");
-    const adjust = vi.spyOn(store, "adjust").mockImplementation(() => {
+    const adjust = spyOnVerb(store, "adjust").mockImplementation(() => {
       throw new Error("Redis is unavailable");
     });
     expect((await whole({ maxTokens: 500 })).text).toContain("[DONE]");

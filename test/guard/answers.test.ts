@@ -4,10 +4,12 @@ import { webReader } from "sluice/web";
 import { guard } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(1) };
 const clock = () => 0;
-const good = new MemoryStore({ clock }).consume(createLimiter({ policy }).policy, "x", 1);
+const good = callsOf(new MemoryStore({ clock })).consume(createLimiter({ policy }).policy, "x", 1);
 const two = createLimiter({ policy: { name: "api", limits: [{ capacity: 5, refill: perSecond(1) }, { capacity: 9, refill: perSecond(1) }] }, store: new MemoryStore({ clock }) }).consume("x");
 const { allowed: _, ...without } = good;
 
@@ -40,19 +42,19 @@ const garbage: [what: string, answer: unknown][] = [
   ["no reading", { ...two, limits: [null] }],
 ];
 
-const later = (answer: unknown): AsyncStore => ({
+const later = (answer: unknown): AsyncStore => (storeOf({
   sync: false, guard: guard(), clock,
   consume: () => Promise.resolve(answer as Decision),
   peek: () => Promise.resolve(answer as Decision),
-});
-const now = (answer: unknown, guarded = true): SyncStore => ({
+}));
+const now = (answer: unknown, guarded = true): SyncStore => (storeOf({
   sync: true, clock,
   ...(guarded && { guard: guard() }),
   consume: () => answer as Decision,
   peek: () => answer as Decision,
-});
+}));
 
-const message = (method: string): RegExp => new RegExp(`^Expected \`store\\.${method}\\(\\)\` to return a decision, got .+\\. Return what \`answerCall\` of sluice/store answers\\.$`);
+const message = (verb: string): RegExp => new RegExp(`^Expected \`store\\.ask\\(\\)\` to answer "${verb}" with a decision, got .+\\. Return the \`answers\` of \`answerCall\` of sluice/store\\.$`);
 
 describe("L11 · refused is not broken: what is no decision", () => {
   test.each(garbage)("L11 · %s is a failure of the store, and never a refusal", async (_what, answer) => {
@@ -82,24 +84,24 @@ describe("L11 · refused is not broken: what is no decision", () => {
     }
   });
 
-  test.each<[what: string, answer: unknown]>([["no list", {}], ["too few", [good]], ["garbage in the list", [good, {}]], ["nothing", undefined]])("L11 · %s from consumeTogether is a failure, too", async (_what, answer) => {
+  test.each<[what: string, answer: unknown]>([["no list", {}], ["too few", [good]], ["garbage in the list", [good, {}]], ["nothing", undefined]])("L11 · %s for several parts is a failure, too", async (_what, answer) => {
     expectWarnings("SLUICE_STORE_BUG");
     const make = async (store: SyncStore | AsyncStore): Promise<Decision> => {
       const [user, tenant] = ["user", "tenant"].map((name) => createLimiter({ policy: { ...policy, name }, store, onStoreError: "unavailable" })) as [PlainLimiter, PlainLimiter];
       return combine({ user, tenant }).consume({ user: "ann", tenant: "acme" });
     };
-    for (const store of [{ ...later(good), consumeTogether: () => Promise.resolve(answer as Decision[]) }, { ...now(good), consumeTogether: () => answer as Decision[] }]) {
+    for (const store of [storeOf({ ...later(good), consumeTogether: () => Promise.resolve(answer) }), storeOf({ ...now(good), consumeTogether: () => answer })]) {
       expect(await make(store)).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true, error: expect.any(TypeError) as TypeError });
     }
-    await expect(make({ ...now(good, false), consumeTogether: () => answer as Decision[] })).rejects.toThrow(/^Expected `store\.consumeTogether\(\)` to/);
+    await expect(make(storeOf({ ...now(good, false), consumeTogether: () => answer }))).rejects.toThrow(/^Expected `store\.ask\(\)` to answer "consume" with a decision/);
   });
 
   test("L11 · says what came, and no key", async () => {
     expectWarnings("SLUICE_STORE_BUG");
     const { error } = await createLimiter({ policy, store: later({ ...good, remaining: Number.NaN, key: "ann@example.org" }) }).consume("ann");
     expect((error as Error).message).toBe(
-      'Expected `store.consume()` to return a decision, got { allowed: true, reason: null, policy: "api", limit: "api", cost: 1, capacity: 10, ' +
-        "remaining: NaN, retryAfterMs: 0, nextTokenMs: 1000, resetMs: 1000, at: 0, limits: null, blocked: undefined }. Return what `answerCall` of sluice/store answers.",
+      'Expected `store.ask()` to answer "consume" with a decision, got { allowed: true, reason: null, policy: "api", limit: "api", cost: 1, capacity: 10, ' +
+        "remaining: NaN, retryAfterMs: 0, nextTokenMs: 1000, resetMs: 1000, at: 0, limits: null, blocked: undefined }. Return the `answers` of `answerCall` of sluice/store.",
     );
   });
 

@@ -2,6 +2,8 @@ import { combine, createLimiter, createObserver, MemoryStore, perHour, StoreUnav
 import { guard, type Guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outage } from "../helpers/unsteady-store.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { LaterVerbs } from "../helpers/store-of.js";
 
 const policy = { name: "api", capacity: 1_000, refill: perHour(1) };
 
@@ -13,8 +15,7 @@ const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 type Trouble = "rejects" | "hangs";
 
 /** A store that has trouble with some keys, or with all. It counts the calls for each key. */
-class PartlyBrokenStore implements AsyncStore {
-  readonly sync = false;
+class PartlyBrokenStore extends LaterVerbs implements AsyncStore {
   readonly guard: Guard;
   readonly clock = () => 0;
   readonly calls = new Map<string, number>();
@@ -23,19 +24,20 @@ class PartlyBrokenStore implements AsyncStore {
   readonly #inner = new MemoryStore({ clock: this.clock });
 
   constructor(options: GuardOptions) {
+    super();
     this.guard = guard(options);
   }
 
   consume(asked: Policy, key: string, cost: number): Promise<Decision> {
-    return this.#answer([key], () => this.#inner.consume(asked, key, cost));
+    return this.#answer([key], () => callsOf(this.#inner).consume(asked, key, cost));
   }
 
   peek(asked: Policy, key: string, cost: number): Promise<Decision> {
-    return this.#answer([key], () => this.#inner.peek(asked, key, cost));
+    return this.#answer([key], () => callsOf(this.#inner).peek(asked, key, cost));
   }
 
   consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
-    return this.#answer(charges.map(({ key }) => key), () => this.#inner.consumeTogether(charges));
+    return this.#answer(charges.map(({ key }) => key), () => callsOf(this.#inner).together(charges));
   }
 
   #answer<T>(keys: string[], make: () => T): Promise<T> {

@@ -3,6 +3,8 @@ import type { AsyncStore, Decision, OnStoreError, SyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const policy = {
   name: "api",
@@ -16,10 +18,10 @@ const outage = new Error("connection lost");
 const fail = (): never => {
   throw outage;
 };
-const throwing = (): SyncStore => ({ sync: true, guard: guard(), clock: "server", consume: fail });
-const rejecting = (): AsyncStore => ({ sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(outage) });
+const throwing = (): SyncStore => (storeOf({ sync: true, guard: guard(), clock: "server", consume: fail }));
+const rejecting = (): AsyncStore => (storeOf({ sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(outage) }));
 // Breaks the port's promise to reject, and must not break the limiter's.
-const careless = (): AsyncStore => ({ sync: false, guard: guard(), clock: "server", consume: fail });
+const careless = (): AsyncStore => (storeOf({ sync: false, guard: guard(), clock: "server", consume: fail }));
 
 /** Asks a limiter over each failing store. */
 async function ask(onStoreError?: OnStoreError, cost = 1): Promise<Decision[]> {
@@ -87,13 +89,13 @@ describe("L11 · refused is not broken", () => {
   test("L11 · refused is not broken: a store in this process may fail with any error, also a TypeError", () => {
     expectWarnings("SLUICE_STORE_BUG");
     const closed = new TypeError("The database connection is not open");
-    const store: SyncStore = {
+    const store: SyncStore = storeOf({
       sync: true, guard: guard(),
       clock: () => 0,
       consume() {
         throw closed;
       },
-    };
+    });
     expect(createLimiter({ policy, store, onStoreError: "allow" }).consume("alice")).toMatchObject({ allowed: true, error: closed });
   });
 
@@ -108,7 +110,7 @@ describe("L11 · refused is not broken", () => {
 
   test("L11 · refused is not broken: whatever a store fails with is handed on", async () => {
     for (const error of ["a string", undefined, 42, new Error("x", { cause: outage })]) {
-      const store: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(error as Error) };
+      const store: AsyncStore = storeOf({ sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(error as Error) });
       expect((await createLimiter({ policy, store }).consume("alice")).error).toBe(error);
     }
   });
@@ -122,13 +124,13 @@ describe("L11 · refused is not broken", () => {
   test("L11 · refused is not broken: what a degraded decision let through is not given back", () => {
     let fails = true;
     const inner = new MemoryStore({ clock: () => 0 });
-    const store: SyncStore = {
+    const store: SyncStore = storeOf({
       sync: true, guard: guard(),
       clock: inner.clock,
-      consume: (...asked) => (fails ? throwing() : inner).consume(...asked),
-      peek: (...asked) => inner.peek(...asked),
-      adjust: (own, key, changes) => inner.adjust(own, key, changes),
-    };
+      consume: (...asked) => callsOf((fails ? throwing() : inner)).consume(...asked),
+      peek: (...asked) => callsOf(inner).peek(...asked),
+      adjust: (own, key, changes) => callsOf(inner).adjust(own, key, changes),
+    });
     const limiter = createLimiter({ policy, store, onStoreError: "allow" });
     const degraded = limiter.consume("alice", 5);
     fails = false;
@@ -138,7 +140,7 @@ describe("L11 · refused is not broken", () => {
   });
 
   test("a store that fails at anything else fails aloud", async () => {
-    const store: AsyncStore = { ...rejecting(), peek: () => Promise.reject(outage), reset: () => Promise.reject(outage) };
+    const store: AsyncStore = storeOf({ ...rejecting(), peek: () => Promise.reject(outage), reset: () => Promise.reject(outage) });
     const limiter = createLimiter({ policy, store, onStoreError: "allow" });
     await expect(limiter.peek("alice")).rejects.toBe(outage);
     await expect(limiter.reset("alice")).rejects.toBe(outage);

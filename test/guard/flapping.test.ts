@@ -9,6 +9,9 @@ import { describe, expect, test, vi } from "vitest";
 import { Fallback } from "../../src/guard/fallback.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
+import { spyOnVerb } from "../helpers/spy-on-verb.js";
 
 // The local share of one of two processes: 10 at once, 5 a second.
 const policy = { name: "api", capacity: 20, refill: perSecond(10) };
@@ -258,7 +261,7 @@ describe("what the store grants", () => {
     });
     const local = new MemoryStore({ clock: clock.now });
     const fallback = new Fallback(2, clock.now, () => local);
-    const steps = vi.spyOn(local, "adjust");
+    const steps = spyOnVerb(local, "adjust");
     const taken = fallback.decide(several, "ann", [4, 4, 1], outage, "local");
     const left = (): number[] => {
       const decision = fallback.decide(several, "ann", [10, 20, 4], outage, "local");
@@ -281,7 +284,7 @@ describe("what the store grants", () => {
   test("L11 · is taken for each member of a combination, and by a store that answers at once", async () => {
     const { store, limiter, drain, switchTo } = open();
     const other = createLimiter({ policy: { ...policy, name: "team" }, store });
-    const consumeTogether = (charges: ReadonlyArray<{ policy: Policy; key: string; cost: Costs }>): Promise<readonly Decision[]> => Promise.resolve(store.inner.consumeTogether(charges));
+    const consumeTogether = (charges: ReadonlyArray<{ policy: Policy; key: string; cost: Costs }>): Promise<readonly Decision[]> => Promise.resolve(callsOf(store.inner).together(charges));
     const both = combine({ user: limiter, team: other });
     Object.assign(store, { consumeTogether });
     switchTo("down");
@@ -301,11 +304,11 @@ describe("what the store grants", () => {
     const clock = new ManualClock(1_000);
     const inner = new MemoryStore({ clock: clock.now });
     let isDown = true;
-    const consume = (...call: Parameters<MemoryStore["consume"]>): Decision => {
+    const consume = (...call: Parameters<StoreCalls<true>["consume"]>): Decision => {
       if (isDown) throw outage;
-      return inner.consume(...call);
+      return callsOf(inner).consume(...call);
     };
-    const limiter = createLimiter({ policy, store: { sync: true, clock: clock.now, guard: guard(BREAKER_OFF), consume } });
+    const limiter = createLimiter({ policy, store: storeOf({ sync: true, clock: clock.now, guard: guard(BREAKER_OFF), consume }) });
     limiter.consume("ann", 4);
     isDown = false;
     limiter.consume("ann", 4);
@@ -324,12 +327,12 @@ describe("the local shares", () => {
     const calls = vi.fn();
     const makeLocal = (own: Clock): MemoryStore => {
       const store = new MemoryStore({ clock: own });
-      for (const verb of ["consume", "peek", "adjust", "renew"] as const) vi.spyOn(store, verb).mockImplementation(((...call: never[]) => (calls(), (MemoryStore.prototype[verb] as (...call: never[]) => never).apply(store, call))) as never);
+      vi.spyOn(store, "ask").mockImplementation((call) => (calls(), MemoryStore.prototype.ask.call(store, call)));
       tables.push(store);
       return store;
     };
     const fallback = new Fallback(2, clock.now, makeLocal);
-    const storeGrants = (key = "ann"): void => fallback.granted(one, key, 1, new MemoryStore({ clock: clock.now }).consume(one, key, 1));
+    const storeGrants = (key = "ann"): void => fallback.granted(one, key, 1, callsOf(new MemoryStore({ clock: clock.now })).consume(one, key, 1));
     const decide = (cost: number, key = "ann"): Decision => fallback.decide(one, key, cost, outage, "local");
     return { clock, tables, calls, fallback, storeGrants, decide };
   }
@@ -363,7 +366,7 @@ describe("the local shares", () => {
     storeGrants(); // takes one of nine
     clock.advance(199);
     const { store, policy: share } = fallback.chargeOf(decision) as NonNullable<ReturnType<Fallback["chargeOf"]>>;
-    store.adjust?.(share, "ann", 20);
+    callsOf(store).adjust(share, "ann", 20);
     clock.advance(2_000);
     storeGrants();
     expect(tables).toHaveLength(1);
@@ -372,7 +375,7 @@ describe("the local shares", () => {
     const work = fallback.decide(held, "ann", 1, outage, "local");
     clock.advance(1_500);
     const taken = fallback.chargeOf(work) as NonNullable<ReturnType<Fallback["chargeOf"]>>;
-    taken.store.renew?.(taken.policy, "ann", 1, { from: work.at, to: clock.now() });
+    callsOf(taken.store).renew(taken.policy, "ann", 1, { from: work.at, to: clock.now() });
     clock.advance(1_500);
     storeGrants("bob");
     expect(fallback.decide(held, "ann", 1, outage, "local").allowed).toBe(false);
@@ -384,14 +387,14 @@ describe("the local shares", () => {
     clock.advance(2_000);
     storeGrants();
     const { store, policy: share } = fallback.chargeOf(decision) as NonNullable<ReturnType<Fallback["chargeOf"]>>;
-    store.adjust?.(share, "ann", 10);
+    callsOf(store).adjust(share, "ann", 10);
     expect(decide(1).allowed).toBe(false);
   });
 
   test("L11 · by a clock that fails are forgotten: the store has decided", () => {
     const { clock, fallback, storeGrants, decide } = counted();
     decide(10);
-    const decision = new MemoryStore({ clock: clock.now }).consume(one, "ann", 1);
+    const decision = callsOf(new MemoryStore({ clock: clock.now })).consume(one, "ann", 1);
     clock.set(Number.NaN);
     expect(() => fallback.granted(one, "ann", 1, decision)).not.toThrow();
     clock.set(2_000);
@@ -448,7 +451,7 @@ describe("in any history", () => {
           switchTo("up");
           for (let i = 0; i < grants; i++) {
             clock.advance(everyMs);
-            store.inner.reset(definePolicy(policy), "ann"); // so that the store grants each
+            callsOf(store.inner).reset(definePolicy(policy), "ann"); // so that the store grants each
             await ask(cost);
           }
           // Until its next token the caller has taken nothing of what refilled.

@@ -3,6 +3,8 @@ import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const policy = { name: "api", capacity: 1_000, refill: perHour(1) };
 const clock = () => 0;
@@ -250,15 +252,15 @@ describe("the breaker", () => {
     let calls = 0;
     const states: string[] = [];
     const inner = new UnsteadyStore(clock).inner;
-    const store: SyncStore = {
+    const store: SyncStore = storeOf({
       sync: true, guard: guard(),
       clock,
       consume(...asked) {
         calls += 1;
         if (fails) throw outage;
-        return inner.consume(...asked);
+        return callsOf(inner).consume(...asked);
       },
-    };
+    });
     const limiter = createLimiter({ policy, store, observe: createObserver((event) => void (event.type === "store" && states.push(event.state))) });
     for (let i = 0; i < 12; i++) limiter.consume(`caller ${i}`);
     fails = false;

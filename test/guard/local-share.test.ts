@@ -124,7 +124,7 @@ describe("L11 · a store that fails, decided locally", () => {
 
   test("a store in this process that fails has the same choices", () => {
     const clock = new ManualClock();
-    const store = { sync: true, guard: guard(), clock: clock.now, consume: () => { throw outage; } } as const;
+    const store = { sync: true, guard: guard(), clock: clock.now, ask: () => { throw outage; } } as const;
     const limiter = createLimiter({ policy, store });
     expect([limiter.consume("ann", 5), limiter.consume("ann")].map(told)).toEqual([yes, no(1_000)]);
   });

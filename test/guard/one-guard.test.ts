@@ -8,6 +8,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openGuard } from "../../src/port/guarded-store.js";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
 import { freshSluice } from "../helpers/warned.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const clock = () => 0;
 const policyOf = (i: number) => ({ name: `policy-${i}`, capacity: 1_000, refill: perHour(1) });
@@ -148,7 +150,7 @@ describe("a synchronous store", () => {
   const timeout = "Expected `timeoutMs` to be left out for a synchronous store, got 50. Nothing can interrupt its calls: set a timeout of the database, such as `busy_timeout` of SQLite";
 
   test("L9 · takes no `timeoutMs`", () => {
-    const store: SyncStore = { sync: true, clock, guard: guard({ timeoutMs: 50 }), consume: (...asked) => new MemoryStore().consume(...asked) };
+    const store: SyncStore = storeOf({ sync: true, clock, guard: guard({ timeoutMs: 50 }), consume: (...asked) => callsOf(new MemoryStore()).consume(...asked) });
     expect(() => createLimiter({ policy: policyOf(0), store })).toThrow(new TypeError(timeout));
     const database = { sync: true, transaction: () => undefined, read: () => null, write: () => undefined } as const;
     expect(() => sqlStore({ ...database, timeoutMs: 50 } as never)).toThrow(new TypeError(timeout));

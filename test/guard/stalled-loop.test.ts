@@ -5,6 +5,8 @@ import { Worker } from "node:worker_threads";
 import { createLimiter, createObserver, MemoryStore, perSecond, type AsyncStore, type LimiterEvent } from "sluice";
 import { guard } from "sluice/store";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(1) };
 
@@ -39,16 +41,16 @@ afterAll(async () => {
 
 test("L12 · a loop that stalled is not a dead store: an answer that is in the socket already still counts", async () => {
   const inner = new MemoryStore();
-  const store: AsyncStore = {
+  const store: AsyncStore = storeOf({
     sync: false,
     guard: guard({ timeoutMs: 20 }),
     clock: "server",
     consume: (...asked) =>
       new Promise((resolve) => {
-        socket.once("data", () => resolve(inner.consume(...asked)));
+        socket.once("data", () => resolve(callsOf(inner).consume(...asked)));
         socket.write("?");
       }),
-  };
+  });
   const limiter = createLimiter({ policy, store });
   // Just past the deadline, which may be a loop that turns, and far past it, which cannot.
   for (const blockMs of [21, 21, 21, 21, 21, 40]) {
@@ -72,15 +74,15 @@ function gathering(): AsyncStore {
     socket.write("?".repeat(unsent.length));
     sent.push(...unsent.splice(0));
   };
-  return {
+  return storeOf({
     sync: false,
     guard: guard({ timeoutMs: TIMEOUT_MS }),
     clock: "server",
     consume: (...asked) =>
       new Promise((resolve) => {
-        if (unsent.push(() => resolve(inner.consume(...asked))) === 1) setImmediate(send);
+        if (unsent.push(() => resolve(callsOf(inner).consume(...asked))) === 1) setImmediate(send);
       }),
-  };
+  });
 }
 
 // Long enough for an answer over loopback on a busy machine.

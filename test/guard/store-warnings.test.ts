@@ -3,6 +3,7 @@ import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const policy = { name: "api", capacity: 1_000, refill: perSecond(1) };
 
@@ -281,11 +282,11 @@ describe("SLUICE_STORE_BUG", () => {
     const fail = (): never => {
       throw bugs[0] as Error;
     };
-    const now: SyncStore = { sync: true, guard: guard(), clock: () => 0, consume: fail };
+    const now: SyncStore = storeOf({ sync: true, guard: guard(), clock: () => 0, consume: fail });
     expect(sluice.createLimiter({ policy, store: now, onStoreError: "allow" }).consume("ann").degraded).toBe(true);
     expect(sluice.codes()).toEqual(["SLUICE_STORE_BUG"]);
     const again = await freshSluice();
-    const later: AsyncStore = { sync: false, guard: guard(), clock: () => 0, consume: fail, reset: fail };
+    const later: AsyncStore = storeOf({ sync: false, guard: guard(), clock: () => 0, consume: fail, reset: fail });
     await expect(again.createLimiter({ policy, store: later }).reset("ann")).rejects.toBe(bugs[0]);
     expect(again.codes()).toEqual(["SLUICE_STORE_BUG"]);
   });

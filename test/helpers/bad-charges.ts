@@ -1,4 +1,4 @@
-/** Wrong charges for `consumeTogether`, each with the text of its error. */
+/** Wrong parts of a call of several, each with the text of its error. */
 export const badCharges: readonly (readonly [wrong: Readonly<Record<string, unknown>>, complaint: string])[] = [
   ...[-5, Number.NaN, 0.5, Infinity, 2 ** 53, null, undefined].map(
     (cost) => [{ cost }, `Expected \`cost\` to be a whole number of at least 0, got ${cost}`] as const,

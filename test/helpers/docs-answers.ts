@@ -4,6 +4,7 @@ import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
 import { draft11, draft7, retryAfterDate, xRateLimit } from "../../src/http/index.js";
 import { MemoryStore, perDay, perMinute, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
 import { guard } from "sluice/store";
+import { storeOf } from "./store-of.js";
 
 const interactive: PolicyOptions = { name: "interactive", capacity: 10, refill: perSecond(2) };
 const bulk: PolicyOptions = { name: "bulk", capacity: 3, refill: { tokens: 1, everyMs: 10_000 } };
@@ -16,7 +17,7 @@ const api: PolicyOptions = {
 };
 /** The policy of examples/quick-start. */
 const quickStart: PolicyOptions = { name: "api", refill: perMinute(100) };
-const broken: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
+const broken: AsyncStore = storeOf({ sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(new Error("connection refused")) });
 const clock = (): number => Date.UTC(2026, 0, 1);
 
 /** The last of `count` answers to one caller at one instant. */

@@ -38,7 +38,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/client/fetch/error.ts": "declare const error: unknown",
   "src/core/errors.ts": "declare const limiter: import('sluice').Limiter",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
-  "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Costs, type Decision, type Policy } from 'sluice/store'",
+  "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Costs, type Decision, type Policy, type StoreCall } from 'sluice/store'",
   "src/core/records.ts": "import { answerCall, type Records, type StoreCall } from 'sluice/store'",
   "src/stores/shared/bucket-name.ts": "import { bucketName } from 'sluice/store'; declare const policy: import('sluice').Policy",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",

@@ -1,6 +1,7 @@
 // Callers of a Redis that the test damages, and the count of their answers.
 import type { Policy } from "sluice";
 import { RedisStore, type RedisClient, type RedisStoreOptions } from "sluice/redis";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 /** The number of concurrent callers. */
 const CALLERS = 40;
@@ -38,7 +39,7 @@ export class Load {
   async #call(store: RedisStore): Promise<void> {
     while (!this.#over) {
       try {
-        if ((await store.consume(this.#policy, "one", 1)).allowed) {
+        if ((await callsOf(store).consume(this.#policy, "one", 1)).allowed) {
           this.granted += 1;
           if (this.restMs > 0) await pause(this.restMs);
         } else {
@@ -84,6 +85,6 @@ export class Load {
   }
 
   async charged(): Promise<number> {
-    return this.#policy.maxCost - (await this.#store.peek(this.#policy, "one", 0)).remaining;
+    return this.#policy.maxCost - (await callsOf(this.#store).peek(this.#policy, "one", 0)).remaining;
   }
 }

@@ -17,14 +17,13 @@ import type { Real } from "../search/real.js";
 import type { StoreCall, StoreState, StoreWorld } from "../search/state.js";
 import { storeWorld } from "../search/store-world.js";
 import { STORE_WORLDS } from "../search/worlds.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 const REAL = { ...policy, ...core, ...records, ...decision, ...breaker, ...refundable, ...held, ...inFlight, ...quota, ...window, ...mark } as Real;
 // In the year 2096: what a store keeps until then does not expire in a test.
 const BEGINS_AT = 4_000_000_000_000;
 const AT_ONCE = 250;
 
-/** A store with the verbs that the worlds use. */
-type FullStore = Required<Pick<AsyncStore, "consume" | "peek" | "adjust" | "renew" | "block" | "reset">>;
 
 /** Each run has keys of its own, also that of a test that is tried again. */
 let runs = 0;
@@ -41,7 +40,7 @@ interface Sampled {
  * Compares `count` states of all worlds, drawn by `seed`, with those of a store: each decision and each answer on the way, and
  * what the store says in the end. Returns the numbers of states and of calls.
  */
-export async function compareStates(storeOf: (clock: () => number) => FullStore, count: number, seed: number): Promise<{ states: number; calls: number }> {
+export async function compareStates(storeOf: (clock: () => number) => AsyncStore, count: number, seed: number): Promise<{ states: number; calls: number }> {
   const all = { states: 0, calls: 0 };
   runs += 1;
   let missing = count;
@@ -64,23 +63,23 @@ export async function compareStates(storeOf: (clock: () => number) => FullStore,
   return all;
 }
 
-async function play(store: FullStore, policies: readonly Policy[], calls: readonly StoreCall[], key: string, kept: core.Records): Promise<void> {
+async function play(store: AsyncStore, policies: readonly Policy[], calls: readonly StoreCall[], key: string, kept: core.Records): Promise<void> {
   for (const { what, version, tokens = 0, origin, move, forMs = 0, now } of calls) {
     const used = policies[version] as Policy;
-    if (what === "consume") expect(await store.consume(used, key, tokens)).toStrictEqual(records.consumeRecords(kept, used, tokens, now).decision);
-    if (what === "adjust") expect(await store.adjust(used, key, tokens, origin)).toBe(records.adjustRecords(kept, used, tokens, now, origin));
-    if (what === "renew") expect(await store.renew(used, key, tokens, move as never)).toBe(records.renewRecords(kept, used, tokens, now, move as never));
+    if (what === "consume") expect(await callsOf(store).consume(used, key, tokens)).toStrictEqual(records.consumeRecords(kept, used, tokens, now).decision);
+    if (what === "adjust") expect(await callsOf(store).adjust(used, key, tokens, origin)).toBe(records.adjustRecords(kept, used, tokens, now, origin));
+    if (what === "renew") expect(await callsOf(store).renew(used, key, tokens, move as never)).toBe(records.renewRecords(kept, used, tokens, now, move as never));
     if (what === "block") records.blockRecords(kept, forMs, now);
-    if (what === "block") await store.block(used, key, forMs);
+    if (what === "block") await callsOf(store).block(used, key, forMs);
     if (what === "reset") kept.clear();
-    if (what === "reset") await store.reset(used, key);
+    if (what === "reset") await callsOf(store).reset(used, key);
   }
 }
 
-async function same(store: FullStore, policies: readonly Policy[], key: string, kept: core.Records, now: number): Promise<void> {
+async function same(store: AsyncStore, policies: readonly Policy[], key: string, kept: core.Records, now: number): Promise<void> {
   for (const each of policies) {
     const cost = each.limits.length === 1 ? 1 : each.limits.map(() => 1);
-    expect(await store.peek(each, key, cost)).toStrictEqual(records.peekRecords(new Map(kept), each, cost, now));
+    expect(await callsOf(store).peek(each, key, cost)).toStrictEqual(records.peekRecords(new Map(kept), each, cost, now));
   }
 }
 

@@ -1,5 +1,7 @@
 import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type GuardOptions, type Policy } from "sluice";
 import { guard, type Guard } from "sluice/store";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { LaterVerbs } from "./store-of.js";
 
 /** The state of a store: it answers, rejects, never answers, or answers on `release`. */
 export type Health = "up" | "down" | "hangs" | "held";
@@ -7,8 +9,7 @@ export type Health = "up" | "down" | "hangs" | "held";
 export const outage = new Error("connection lost");
 
 /** A store over an imagined network that a test can switch off. It counts its calls, and takes tokens at once. */
-export class UnsteadyStore implements AsyncStore {
-  readonly sync = false;
+export class UnsteadyStore extends LaterVerbs implements AsyncStore {
   readonly guard: Guard;
   readonly clock: Clock | "server";
   readonly inner: MemoryStore;
@@ -20,29 +21,30 @@ export class UnsteadyStore implements AsyncStore {
 
   /** `options` are those of its guard. `own` is what it says that its clock is. */
   constructor(clock: Clock, options: GuardOptions = {}, own: Clock | "server" = clock) {
+    super();
     this.guard = guard(options);
     this.clock = own;
     this.inner = new MemoryStore({ clock });
   }
 
   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return this.#answer(() => this.inner.consume(policy, key, costs));
+    return this.#answer(() => callsOf(this.inner).consume(policy, key, costs));
   }
 
   peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return this.#answer(() => this.inner.peek(policy, key, costs));
+    return this.#answer(() => callsOf(this.inner).peek(policy, key, costs));
   }
 
   adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
-    return this.#answer(() => this.inner.adjust(policy, key, changes));
+    return this.#answer(() => callsOf(this.inner).adjust(policy, key, changes));
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {
-    return this.#answer(() => this.inner.block(policy, key, forMs));
+    return this.#answer(() => callsOf(this.inner).block(policy, key, forMs));
   }
 
   reset(policy: Policy, key: string): Promise<void> {
-    return this.#answer(() => this.inner.reset(policy, key));
+    return this.#answer(() => callsOf(this.inner).reset(policy, key));
   }
 
   /** Settles the held calls: with their answers, or with `outage`. */

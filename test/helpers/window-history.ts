@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { fullBucket } from "../../src/core/bucket.js";
 import { adjust, consume, peek } from "../../src/core/decision.js";
 import { Random } from "../../src/testing/store-suite/random.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 const WINDOW_MS = 10_000;
 
@@ -24,18 +25,18 @@ export async function playBesideCore(
     const what = random.next();
     if (what < 0.65) {
       const cost = random.pick([1, 1, 2, 5, 121]);
-      const decision = await store.consume(policy, key, cost);
+      const decision = await callsOf(store).consume(policy, key, cost);
       expect(decision).toEqual(consume([bucket], policy, cost, now));
       if (decision.allowed) instants.push(now);
     } else if (what < 0.9) {
       const from = random.pick(instants.slice(-22)) + random.pick([0, 0, 0, 1, -40]);
       const changes = random.pick([-1, -1, -3, 2]);
-      expect(await store.adjust?.(policy, key, changes, from)).toBe(adjust([bucket], policy, changes, now, from));
+      expect(await callsOf(store).adjust(policy, key, changes, from)).toBe(adjust([bucket], policy, changes, now, from));
     } else {
       const changes = random.pick([-2, -9, 30]);
-      expect(await store.adjust?.(policy, key, changes)).toBe(adjust([bucket], policy, changes, now));
+      expect(await callsOf(store).adjust(policy, key, changes)).toBe(adjust([bucket], policy, changes, now));
     }
-    expect(await store.peek?.(policy, key, 1)).toEqual(peek([bucket], policy, 1, now));
+    expect(await callsOf(store).peek(policy, key, 1)).toEqual(peek([bucket], policy, 1, now));
     // What is over may still be stored, or not, after a call that wrote nothing.
     const live = (list: readonly number[]): number[][] =>
       Array.from({ length: list.length / 3 }, (_, place) => list.slice(3 * place, 3 * place + 3)).filter(([last]) => (last as number) >= now);

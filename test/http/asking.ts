@@ -121,5 +121,5 @@ export function brokenStore(sync: boolean): Store {
     throw new Error("connection lost");
   };
   const clock = () => 0; // of the local shares
-  return sync ? { sync: true, guard: guard(), clock, consume: fail } : { sync: false, guard: guard(), clock, consume: async () => fail() };
+  return sync ? { sync, guard: guard(), clock, ask: fail } : { sync, guard: guard(), clock, ask: async () => fail() };
 }

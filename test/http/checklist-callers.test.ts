@@ -9,11 +9,13 @@ import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { answerOf, exhaust, open, openLater, SMALL, type Ask } from "./asking.js";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 /** The memory store behind promises, as a store over a network is. */
 function laterStore(clock: ManualClock): AsyncStore {
   const memory = new MemoryStore({ clock: clock.now });
-  return { sync: false, guard: guard(), clock: clock.now, consume: async (...asked) => memory.consume(...asked) };
+  return storeOf({ sync: false, guard: guard(), clock: clock.now, consume: async (...asked) => callsOf(memory).consume(...asked) });
 }
 
 test("32 · N requests at once on k tokens admit exactly k, each with another remainder; one waiter gets in after the wait", async () => {

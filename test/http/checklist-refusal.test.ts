@@ -7,6 +7,7 @@ import { ManualClock } from "sluice/testing";
 import { seenTimes } from "../helpers/seen.js";
 import { histories } from "./arbitrary.js";
 import { answerOf, brokenStore, exhaust, open, openLater, reader, SMALL, type Answer, type Ask } from "./asking.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const TWO = definePolicy({
   name: "api",
@@ -59,22 +60,22 @@ test("9 · the body of a 429 is a problem document in JSON with a code and a mes
 test("9 · the policy's own names are sent, whatever a custom store calls its limits, and the length is right", () => {
   const reading = { limit: "été\r\n", cost: 1, capacity: 3, remaining: 0, retryAfterMs: 2_000, nextTokenMs: 2_000, resetMs: 6_000 };
   const refused = { ...reading, allowed: false, reason: "limited", policy: "p", limits: null, at: 0, degraded: false } as const;
-  const storeOf = (decision: Decision): Store => ({ sync: true, clock: "server", consume: () => decision });
+  const deciding = (decision: Decision): Store => (storeOf({ sync: true, clock: "server", consume: () => decision }));
 
   for (const [policy, decision, names] of [
     [SMALL, refused, ["small"]],
     [TWO, { ...refused, limits: [{ ...reading, limit: "x", retryAfterMs: 0 }, reading] }, ["api:day"]],
     [TWO, { ...refused, limits: [reading, { ...reading, limit: "x", retryAfterMs: 0 }] }, ["api:burst"]],
   ] as const) {
-    const answer = open({ policy, store: storeOf(decision) }).ask();
+    const answer = open({ policy, store: deciding(decision) }).ask();
     expect([answer.status, answer.field("RateLimit"), answer.body["violated-policies"]]).toEqual([429, `"${names[0]}";r=0;t=2`, names]);
     expect(answer.number("Content-Length")).toBe(Buffer.byteLength(answer.verdict.outcome === "refuse" ? answer.verdict.body : ""));
     const allowed = { ...decision, allowed: true, reason: null } as const;
     const labels = decision.limits === null ? ['"small"'] : ['"api:burst"', '"api:day"'];
-    expect(open({ policy, store: storeOf(allowed) }).ask().field("RateLimit")).toBe(labels.map((label) => `${label};r=0;t=2`).join(", "));
+    expect(open({ policy, store: deciding(allowed) }).ask().field("RateLimit")).toBe(labels.map((label) => `${label};r=0;t=2`).join(", "));
   }
   // A wait without an end is no refusal (law L11).
-  expect(() => open({ store: storeOf({ ...refused, retryAfterMs: Infinity }) }).ask()).toThrow(TypeError);
+  expect(() => open({ store: deciding({ ...refused, retryAfterMs: Infinity }) }).ask()).toThrow(TypeError);
 });
 
 test("10 · `respond` cannot change the status or the standard document by writing on the refusal", () => {

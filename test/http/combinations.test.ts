@@ -4,6 +4,8 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { answerOf, brokenStore, end, reader, type Answer } from "./asking.js";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 /** A request of a user for a tenant. A member that is absent has its default, "ann" and "acme". */
 interface Asked {
@@ -33,7 +35,7 @@ function open(options: Options = {}, user: Behavior = {}, tenant: Behavior = use
   const clock = new ManualClock(1_000_000);
   const store = new MemoryStore({ clock: clock.now });
   const gate = gateOver(combine(members(store, user, tenant)), options);
-  const left = (policy: Policy, key: string): number => store.peek(policy, key, 0).remaining;
+  const left = (policy: Policy, key: string): number => callsOf(store).peek(policy, key, 0).remaining;
   return { clock, store, ...gate, left, lefts: () => [left(USER, "ann"), left(TENANT, "acme")] };
 }
 
@@ -44,18 +46,18 @@ function gateOver(limiter: unknown, options: Options = {}) {
 
 /** The memory store as a store that answers later. */
 function later(store: MemoryStore): Store {
-  return {
+  return storeOf({
     sync: false, clock: store.clock, guard: brokenStore(false).guard as never,
-    consume: async (...asked) => store.consume(...asked),
-    consumeTogether: async (charges) => store.consumeTogether(charges),
-    adjust: async (policy, key, changes) => store.adjust(policy, key, changes),
-  };
+    consume: async (...asked) => callsOf(store).consume(...asked),
+    consumeTogether: async (charges) => callsOf(store).together(charges),
+    adjust: async (policy, key, changes) => callsOf(store).adjust(policy, key, changes),
+  });
 }
 
 describe.each(["synchronous", "asynchronous"])("L10 · a combination over a %s store", (kind) => {
   const made = (options: Options = {}) => {
     const memory = new MemoryStore({ clock: () => 1_000_000 });
-    const left = () => [memory.peek(USER, "ann", 0).remaining, memory.peek(TENANT, "acme", 0).remaining];
+    const left = () => [callsOf(memory).peek(USER, "ann", 0).remaining, callsOf(memory).peek(TENANT, "acme", 0).remaining];
     return { left, ...gateOver(combine(members(kind === "synchronous" ? memory : later(memory))), options) };
   };
 
@@ -246,11 +248,11 @@ describe("costs", () => {
     const both = combine({ user: createLimiter({ policy: USER, store }), spend: createLimiter({ policy: TOKENS, store }) });
     const { ask } = gateOver(both, { key: () => ({ user: "ann", spend: "acme" }), cost: ({ cost }: Asked) => cost });
     expect((await ask({ cost: { spend: { tokens: 60 } } })).status).toBe(200);
-    expect(store.peek(TOKENS, "acme", 0).limits?.map(({ remaining }) => remaining)).toEqual([2, 40]);
+    expect(callsOf(store).peek(TOKENS, "acme", 0).limits?.map(({ remaining }) => remaining)).toEqual([2, 40]);
     const refused = await ask({ cost: { spend: { tokens: 60 } } });
     expect([refused.status, refused.body["violated-policies"]]).toEqual([429, ["tokens:tokens"]]);
     const { status, body, field } = await ask({ cost: { spend: { tokens: 101 } } });
-    expect([status, body["code"], field("Retry-After"), store.peek(USER, "ann", 0).remaining]).toEqual([400, "cost_above_capacity", undefined, 2]);
+    expect([status, body["code"], field("Retry-After"), callsOf(store).peek(USER, "ann", 0).remaining]).toEqual([400, "cost_above_capacity", undefined, 2]);
     expect(body["detail"]).toContain('This request costs 101, and the limit "tokens:tokens" allows at most 100 at once.');
     expect((await ask({ cost: { user: 2, spend: { tokens: 40 } } })).status).toBe(200);
   });
@@ -263,7 +265,7 @@ describe("costs", () => {
     expect((await ask({ tenant: "ann" })).status).toBe(429);
     expect((await ask({ user: null, tenant: null })).field("RateLimit-Remaining")).toBe("0");
     expect((await ask({ user: "bob" })).status).toBe(200);
-    expect(["ann", "bob", "acme"].map((key) => store.peek(USER, key, 0).remaining)).toEqual([0, 2, 1]);
+    expect(["ann", "bob", "acme"].map((key) => callsOf(store).peek(USER, key, 0).remaining)).toEqual([0, 2, 1]);
   });
 });
 
@@ -282,7 +284,7 @@ describe("the response", () => {
     for (let i = 0; i < 3; i++) await ask();
     const one = await ask();
     expect([one.field("Retry-After"), one.field("RateLimit-Reset"), one.body["violated-policies"]]).toEqual(["1", "1", ["user"]]);
-    store.consume(TENANT, "acme", 1);
+    callsOf(store).consume(TENANT, "acme", 1);
     const refused = await ask();
     expect([refused.status, refused.body["violated-policies"], refused.body["retry_after"]]).toEqual([429, ["user", "tenant"], 5]);
     expect(["Retry-After", "RateLimit-Reset", "RateLimit-Limit"].map(refused.field)).toEqual(["5", "5", "4"]);
@@ -306,13 +308,13 @@ describe("the response", () => {
     for (const names of [["from", "to"], ["to", "from"]] as const) {
       const store = new MemoryStore({ clock: () => 0 });
       const limiters = Object.fromEntries(names.map((name) => [name, createLimiter({ policy: USER, store })]));
-      store.consume(USER, "acme", 1);
+      callsOf(store).consume(USER, "acme", 1);
       const options = { key: () => ({ from: "ann", to: "acme" }) };
       const first = await gateOver(combine(limiters), options).ask();
       expect([first.field("RateLimit"), first.field("RateLimit-Policy")]).toEqual(['"user";r=1;t=1', '"user";q=3;w=3']);
       const partitioned = await gateOver(combine(limiters), { ...options, headers: [draft11({ partitionKey: (key) => new TextEncoder().encode(String(key)) })] }).ask();
       expect(listed(partitioned, "RateLimit")).toEqual([`"user";r=0;t=1;pk=:${btoa("acme")}:`, `"user";r=1;t=1;pk=:${btoa("ann")}:`]);
-      store.consume(USER, "ann", 1);
+      callsOf(store).consume(USER, "ann", 1);
       expect((await gateOver(combine(limiters), options).ask()).body["violated-policies"]).toEqual(["user"]);
     }
   });
@@ -378,8 +380,7 @@ describe("a member in shadow mode", () => {
 
 describe.each([true, false])("40 · while a store fails, synchronous: %s", (sync) => {
   const failing = (): Store => {
-    const { consume, ...store } = brokenStore(sync);
-    return { ...store, consume, consumeTogether: consume, adjust: consume } as unknown as Store;
+    return { ...brokenStore(sync), verbs: ["consume", "adjust"], together: true };
   };
   const over = (behavior: Behavior, options: Options = {}) => gateOver(combine(members(failing(), behavior)), options);
 

@@ -6,6 +6,8 @@ import { ManualClock } from "sluice/testing";
 import { shareStore } from "../../src/http/options/route-options.js";
 import { answerOf, end, exhaust, open, openLater, reader, SMALL, type AnyOptions, type Ask, type Opened } from "./asking.js";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const later = async <T>(value: T): Promise<T> => value;
 
@@ -67,7 +69,7 @@ describe("order", () => {
 
   test("a promise with an asynchronous store or one asynchronous function", async () => {
     const memory = new MemoryStore();
-    const store: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: async (...asked) => memory.consume(...asked) };
+    const store: AsyncStore = storeOf({ sync: false, guard: guard(), clock: "server", consume: async (...asked) => callsOf(memory).consume(...asked) });
     const gates: AnyOptions[] = [{ store }, { key: () => later("ann") }, { cost: () => later(1) }, { skip: () => later(false) }, { policy: () => later(SMALL) }];
     for (const options of gates) {
       const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", ...options } as unknown as GateOptions<Ask>, reader);
@@ -176,7 +178,7 @@ describe("actualCost", () => {
 
     const memory = new MemoryStore();
     for (const adjust of [undefined, (): never => { throw new Error("gone"); }]) {
-      const store = { sync: true, clock: memory.clock, consume: memory.consume.bind(memory), ...(adjust && { adjust }) } as const;
+      const store = storeOf({ sync: true as const, clock: memory.clock, consume: callsOf(memory).consume, ...(adjust && { adjust }) });
       await end(open({ store, actualCost: () => 0 }).ask());
     }
   });

@@ -4,6 +4,8 @@ import { guard } from "sluice/store";
 import { expectWarnings } from "../setup/warnings.js";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { answerOf, end, type Answer } from "./asking.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -196,7 +198,7 @@ describe.each([true, false])("40 · a store that fails, synchronous: %s", (sync)
       throw new Error("connection lost");
     };
     const method = sync ? fail : async () => fail();
-    return { sync, guard: guard(), clock: "server", consume: method, peek: method, adjust: method } as unknown as Store;
+    return { sync, guard: guard(), clock: "server", verbs: ["consume", "peek", "adjust"], ask: method } as unknown as Store;
   };
 
   test('refuses with a 503 under "unavailable"', async () => {
@@ -222,7 +224,7 @@ describe("40 · a store that can be read but not written, such as a replica", ()
   const replica = (): Store => {
     const memory = new MemoryStore({ clock: () => 0 });
     const consume = async (): Promise<never> => Promise.reject(new Error("READONLY You can't write against a read only replica."));
-    return { sync: false, guard: guard(), clock: "server", consume, peek: async (...asked) => memory.peek(...asked), adjust: consume };
+    return storeOf({ sync: false, guard: guard(), clock: "server", consume, peek: async (...asked) => callsOf(memory).peek(...asked), adjust: consume });
   };
 
   test.each(["unavailable", "local"] as const)('is refused with 503 and never 429 under "%s"', async (onStoreError) => {

@@ -5,12 +5,13 @@ import Fastify from "fastify";
 import { Hono } from "hono";
 import { createServer, request as ask, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createLimiter, MemoryStore, perMinute, whenDone, type Decision, type Policy, type PolicyOptions, type SyncStore } from "sluice";
+import { createLimiter, MemoryStore, perMinute, whenDone, type PolicyOptions, type SyncStore } from "sluice";
 import { rateLimit as onExpress, reportCost } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
 import { rateLimit as onNode } from "sluice/node";
 import { guard, LIMIT_KINDS } from "sluice/store";
+import type { StoreAnswer, StoreCall } from "sluice";
 
 export const CAPACITY = 2;
 export const policy = { name: "api", limits: [{ name: "requests", capacity: 10_000, refill: perMinute(10_000) }, { name: "parallel", capacity: CAPACITY, returns: whenDone() }] };
@@ -146,12 +147,10 @@ export class LateStore {
   readonly clock = this.inner.clock;
   readonly guard = guard({ timeoutMs: 60_000 });
   readonly answers: Array<() => void> = [];
-  async consume(asked: Policy, key: string, cost: never): Promise<Decision> {
-    const decision = this.inner.consume(asked, key, cost);
-    await new Promise<void>((resolve) => this.answers.push(resolve));
-    return decision;
-  }
-  async adjust(...args: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
-    return this.inner.adjust(...args);
+  readonly verbs = ["consume", "adjust"] as const;
+  async ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    const answers = this.inner.ask(call);
+    if (call.verb === "consume") await new Promise<void>((resolve) => this.answers.push(resolve));
+    return answers;
   }
 }

@@ -8,6 +8,9 @@ import { inFlightDating } from "../../src/limits/in-flight.js";
 import { answerOf, end, open, openLater, reader, type Answer, type AnyOptions, type Ask } from "../http/asking.js";
 import { soon } from "../helpers/soon.js";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
+import { spyOnVerb } from "../helpers/spy-on-verb.js";
+import { LaterVerbs } from "../helpers/store-of.js";
 
 const parallel = { name: "parallel", capacity: 5, returns: whenDone() };
 const CHAT = definePolicy({
@@ -27,7 +30,7 @@ const decisionIn = ({ verdict }: Answer): Decision => (verdict as PassVerdict).d
 function world(policy: Policy = CHAT) {
   const clock = new ManualClock(1_700_000_000_000);
   const store = new MemoryStore({ clock: clock.now });
-  const adjust = vi.spyOn(store, "adjust");
+  const adjust = spyOnVerb(store, "adjust");
   const limiter = createLimiter({ policy, store });
   /** What is charged of each limit. */
   const charged = (key = "ann"): Record<string, number> => Object.fromEntries(
@@ -158,7 +161,7 @@ describe("whatever the limiter is made of", () => {
   test.each(rows)("L21 · its tokens in flight come back at the end, and a report is made after it: %s", async (_name, make, key, cost, report, charged) => {
     const { store, charged: ofUser } = world();
     const limiter = make(store);
-    const now = (): number[] => [...Object.values(ofUser()), 90_000 - store.peek(TEAM, "red", 0).remaining];
+    const now = (): number[] => [...Object.values(ofUser()), 90_000 - callsOf(store).peek(TEAM, "red", 0).remaining];
     const gate = createGate<Ask>({ limiter, key: () => key, cost: () => cost } as unknown as GateOptions<Ask>, reader);
     const request: Ask = {};
     const answer = answerOf(await gate(request));
@@ -204,8 +207,7 @@ describe("whatever the limiter is made of", () => {
 });
 
 /** A store that a test can take away. It counts the changes that were made. */
-class AwayStore {
-  readonly sync = false;
+class AwayStore extends LaterVerbs {
   readonly kinds = LIMIT_KINDS;
   readonly guard = guard({ breaker: { failures: 1, probeEveryMs: 1_000 } });
   readonly inner: MemoryStore;
@@ -213,16 +215,17 @@ class AwayStore {
   readonly made: unknown[] = [];
   isAway = false;
   constructor(clock: () => number) {
+    super();
     this.clock = clock;
     this.inner = new MemoryStore({ clock });
   }
-  async consume(...call: Parameters<MemoryStore["consume"]>): Promise<Decision> {
-    return this.#there().consume(...call);
+  async consume(...call: Parameters<StoreCalls<true>["consume"]>): Promise<Decision> {
+    return callsOf(this.#there()).consume(...call);
   }
-  async adjust(...call: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
+  async adjust(...call: Parameters<StoreCalls<true>["adjust"]>): Promise<boolean> {
     const there = this.#there();
     this.made.push(call[2]);
-    return there.adjust(...call);
+    return callsOf(there).adjust(...call);
   }
   #there(): MemoryStore {
     if (this.isAway) throw new Error("connection refused");
@@ -244,7 +247,7 @@ describe("a store that is away", () => {
     store.isAway = true;
     for (const key of ["bob", "eve", "joe", "zoe"]) await limiter.consume(key);
     const decision = decisionIn(answer);
-    const charged = (): number[] => (store.inner.peek(CHAT, "ann", 0).limits ?? []).map(({ capacity, remaining }) => capacity - remaining);
+    const charged = (): number[] => (callsOf(store.inner).peek(CHAT, "ann", 0).limits ?? []).map(({ capacity, remaining }) => capacity - remaining);
     const back = async (): Promise<number[]> => {
       store.isAway = false;
       await vi.advanceTimersByTimeAsync(5_000);

@@ -1,10 +1,12 @@
 // Limits in flight through the verbs of a limiter: settle, run, renewal, late give-back, the local share and waiters.
-import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, run, whenDone, type Decision, type AsyncStore, type Policy, type SyncStore } from "sluice";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, run, whenDone, type Decision, type AsyncStore, type Policy } from "sluice";
 import { guard, LIMIT_KINDS } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { soon } from "../helpers/soon.js";
 import { expectWarnings } from "../setup/warnings.js";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
+import { LaterVerbs } from "../helpers/store-of.js";
 
 const parallel = { name: "parallel", capacity: 2, returns: whenDone({ staleAfterMs: 15_000 }) };
 const chat = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "tokens", capacity: 100, refill: perMinute(1), cost: 0 }, parallel] });
@@ -145,8 +147,7 @@ describe("run", () => {
 });
 
 /** A memory store that answers when it is told to, and then counts as shared. */
-class SlowStore {
-  readonly sync = false;
+class SlowStore extends LaterVerbs {
   readonly kinds = LIMIT_KINDS;
   readonly clock: () => number;
   readonly inner: MemoryStore;
@@ -155,6 +156,7 @@ class SlowStore {
   isHeld = false;
   isDown = false;
   constructor(clock: () => number) {
+    super();
     this.clock = clock;
     this.inner = new MemoryStore({ clock });
   }
@@ -164,18 +166,18 @@ class SlowStore {
     if (this.isHeld) await new Promise<void>((resolve) => this.answers.push(resolve));
     return answer;
   }
-  consume(...args: Parameters<SyncStore["consume"]>): Promise<Decision> {
-    return this.#held(() => this.inner.consume(...args));
+  consume(...args: Parameters<StoreCalls<true>["consume"]>): Promise<Decision> {
+    return this.#held(() => callsOf(this.inner).consume(...args));
   }
-  async peek(...args: Parameters<SyncStore["consume"]>): Promise<Decision> {
-    return this.inner.peek(...args);
+  async peek(...args: Parameters<StoreCalls<true>["consume"]>): Promise<Decision> {
+    return callsOf(this.inner).peek(...args);
   }
-  async adjust(...args: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
+  async adjust(...args: Parameters<StoreCalls<true>["adjust"]>): Promise<boolean> {
     if (this.isDown) throw new Error("connection refused");
-    return this.inner.adjust(...args);
+    return callsOf(this.inner).adjust(...args);
   }
-  async renew(...args: Parameters<MemoryStore["renew"]>): Promise<boolean> {
-    return this.inner.renew(...args);
+  async renew(...args: Parameters<StoreCalls<true>["renew"]>): Promise<boolean> {
+    return callsOf(this.inner).renew(...args);
   }
 }
 
@@ -183,19 +185,19 @@ describe("a store that fails", () => {
   test("L21 · an allowed answer that comes after its timeout gives its tokens back", async () => {
     const clock = new ManualClock(1_700_000_000_000);
     const store = new SlowStore(clock.now);
-    const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [parallel] }, store: store as AsyncStore });
+    const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [parallel] }, store });
     store.isHeld = true;
     const decision = await limiter.consume("ann");
     expect(decision).toMatchObject({ degraded: true, allowed: true, capacity: 1 });
-    expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(1);
+    expect(callsOf(store.inner).peek(limiter.policy, "ann", 1).remaining).toBe(1);
     for (const answer of store.answers) answer();
-    await soon(() => expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(2));
+    await soon(() => expect(callsOf(store.inner).peek(limiter.policy, "ann", 1).remaining).toBe(2));
   });
 
   test("L21 · the local share has at least 1, and its tokens return where they were taken", async () => {
     const clock = new ManualClock(1_700_000_000_000);
     const store = new SlowStore(clock.now);
-    const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [{ ...parallel, capacity: 1 }] }, store: store as AsyncStore });
+    const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [{ ...parallel, capacity: 1 }] }, store });
     store.isHeld = true;
     const first = await limiter.consume("ann");
     expect(first).toMatchObject({ degraded: true, allowed: true, capacity: 1 });
@@ -216,7 +218,7 @@ test("L21 · a settlement wakes a waiter of its process", async () => {
 });
 
 test("a store that does not keep limits in flight is refused, and a bucket too", () => {
-  const store = { sync: true, clock: () => 0, kinds: ["rate"], consume: () => undefined } as never;
+  const store = { sync: true, clock: () => 0, kinds: ["rate"], ask: () => [] } as never;
   expect(() => createLimiter({ policy: { capacity: 2, returns: whenDone() }, store })).toThrow(
     'Expected a store with `kinds` that include "in-flight" for policy "default", got others. See the guide to stores, or use `refill`',
   );
@@ -255,15 +257,15 @@ test("L21 · a settlement that the open circuit breaker refused is made again wh
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "Date"] });
   const clock = new ManualClock(1_700_000_000_000);
   const store = new SlowStore(clock.now);
-  const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [parallel] }, store: store as AsyncStore });
+  const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [parallel] }, store });
   const decision = await limiter.consume("ann");
   expectWarnings("SLUICE_STORE_UNAVAILABLE");
   store.isDown = true;
   for (const key of ["bob", "eve", "joe", "zoe"]) await limiter.consume(key);
   await expect(limiter.settle("ann", decision, { cost: {} })).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
   store.isDown = false;
-  expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(1);
+  expect(callsOf(store.inner).peek(limiter.policy, "ann", 1).remaining).toBe(1);
   await vi.advanceTimersByTimeAsync(3_000);
-  expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(2);
+  expect(callsOf(store.inner).peek(limiter.policy, "ann", 1).remaining).toBe(2);
   expect(await limiter.settle("ann", decision, { cost: {} })).toBe(false);
 });

@@ -2,6 +2,8 @@
 import { createLimiter, MemoryStore, whenDone, type AsyncStore, type Costs, type Decision, type Policy } from "sluice";
 import { guard } from "sluice/store";
 import { afterEach, expect, test, vi } from "vitest";
+import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
+import { LaterVerbs } from "../helpers/store-of.js";
 
 const CAPACITY = 4;
 const CALLERS = 12;
@@ -9,21 +11,21 @@ const WORK_MS = 1_000;
 const SIMULATED_MS = 600_000;
 
 /** A store that decides at once. Its answers take 3 ms; one in a hundred takes `lateMs`, long after the timeout, or never comes. */
-class LossyStore implements AsyncStore {
-  readonly sync = false;
+class LossyStore extends LaterVerbs implements AsyncStore {
   readonly guard = guard({ timeoutMs: 100 });
   readonly clock = Date.now;
   readonly inner = new MemoryStore({ clock: Date.now });
   readonly kinds = this.inner.kinds;
   #draw = 20_261_123;
 
-  constructor(private readonly lateMs: number) {}
+  constructor(private readonly lateMs: number) {
+    super();}
 
   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return this.#answer(this.inner.consume(policy, key, costs));
+    return this.#answer(callsOf(this.inner).consume(policy, key, costs));
   }
-  adjust(...change: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
-    return this.#answer(this.inner.adjust(...change));
+  adjust(...change: Parameters<StoreCalls<true>["adjust"]>): Promise<boolean> {
+    return this.#answer(callsOf(this.inner).adjust(...change));
   }
   async #answer<T>(value: T): Promise<T> {
     this.#draw = (this.#draw * 48_271) % 0x7fff_ffff; // Lehmer's generator, so that each run is the same

@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { createTable, mysqlStore } from "../../examples/custom-store/mysql-store.js";
 import { natsStore } from "../../examples/custom-store/nats-store.js";
 import { describeWith, mysqlUrl, natsUrl, postgresUrl } from "../helpers/services.js";
+import type { StoreCall } from "sluice";
 
 const STREAMS = 500;
 const STALE_MS = 6_000;
@@ -17,12 +18,13 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 async function renewStreams(store: AsyncStore): Promise<void> {
   let underWay = 0;
   let most = 0;
-  const renew = store.renew?.bind(store) as NonNullable<AsyncStore["renew"]>;
+  const ask = store.ask.bind(store);
   Object.assign(store, {
-    renew: async (...asked: Parameters<typeof renew>) => {
+    ask: async (call: StoreCall) => {
+      if (call.verb !== "renew") return ask(call);
       underWay += 1;
       most = Math.max(most, underWay);
-      return Promise.resolve(renew(...asked)).finally(() => (underWay -= 1));
+      return ask(call).finally(() => (underWay -= 1));
     },
   });
   const events: string[] = [];

@@ -1,6 +1,7 @@
 import { createLimiter, createObserver, definePolicy, perSecond, run, whenDone, type AsyncStore } from "sluice";
 import { expect, vi } from "vitest";
 import { PooledStore } from "./pooled-store.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
@@ -26,7 +27,7 @@ export async function renewMany(callMs: number, lanes: number, works: number): P
     void other.consume(`caller ${passed}`).then((decision) => (degraded += Number(decision.degraded)));
     await pass(100);
   }
-  const left = Array.from({ length: works }, (_each, i) => store.inner.peek(held, `work ${i}`, 0).remaining);
+  const left = Array.from({ length: works }, (_each, i) => callsOf(store.inner).peek(held, `work ${i}`, 0).remaining);
   expect(left.filter((remaining) => remaining > 0)).toEqual([]);
   expect([events, degraded]).toEqual([[], 0]);
   end();

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { definePolicy, MemoryStore, whenDone, type Decision } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 type Step =
   | { readonly what: "consume"; readonly cost: number; readonly moveMs: number }
@@ -95,14 +96,14 @@ test("L21 · every decision is that of a list of tokens with a date each, under 
         instants.unshift(now);
         if (one.what === "consume" || one.what === "peek") {
           const { cost, what } = one;
-          expect(store[what](policy, "key", cost)).toMatchObject(model.decide(cost, now, what === "consume"));
+          expect(callsOf(store)[what](policy, "key", cost)).toMatchObject(model.decide(cost, now, what === "consume"));
         } else {
           const from = instants[one.ago % instants.length] as number;
           if (one.what === "giveBack") {
-            store.adjust(policy, "key", -one.tokens, from);
+            callsOf(store).adjust(policy, "key", -one.tokens, from);
             model.giveBack(one.tokens, from, now);
           } else {
-            store.renew(policy, "key", one.tokens, { from, to: now });
+            callsOf(store).renew(policy, "key", one.tokens, { from, to: now });
             model.renew(one.tokens, from, now, now);
           }
         }
@@ -119,12 +120,12 @@ test("L21 · a record has at most 18 dates at any capacity", () => {
   const policy = definePolicy({ name: "p", capacity: 1_000_000, returns: whenDone({ staleAfterMs: 16_000 }) });
   const dates = new Set<number>();
   for (let call = 0; call < 16_000; call++) {
-    store.consume(policy, "key", 1);
+    callsOf(store).consume(policy, "key", 1);
     dates.add(kind.dateOf(clock.now()));
     clock.advance(1);
   }
   expect(dates.size).toBeLessThanOrEqual(18);
-  expect(store.peek(policy, "key", 1).remaining).toBe(1_000_000 - 16_000);
+  expect(callsOf(store).peek(policy, "key", 1).remaining).toBe(1_000_000 - 16_000);
 });
 
 test("L21 · a token is held in the last millisecond of its date, and back in the next", () => {
@@ -132,9 +133,9 @@ test("L21 · a token is held in the last millisecond of its date, and back in th
   const store = new MemoryStore({ clock: clock.now });
   const returns = whenDone({ staleAfterMs: 1_000 });
   const policy = definePolicy({ name: "p", capacity: 1, returns });
-  store.consume(policy, "key", 1);
+  callsOf(store).consume(policy, "key", 1);
   clock.set(returns.dating.kind.dateOf(clock.now()));
-  expect(store.peek(policy, "key", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+  expect(callsOf(store).peek(policy, "key", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
   clock.advance(1);
-  expect(store.peek(policy, "key", 1).allowed).toBe(true);
+  expect(callsOf(store).peek(policy, "key", 1).allowed).toBe(true);
 });

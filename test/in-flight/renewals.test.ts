@@ -5,6 +5,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { expectWarnings } from "../setup/warnings.js";
+import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
+import { LaterVerbs } from "../helpers/store-of.js";
 
 // A copy of its own: settlements of another file may still wait, and then no timer begins here.
 vi.resetModules();
@@ -18,8 +20,7 @@ const PROBE_MS = 6_500;
 type Network = "up" | "lost" | "held" | "late" | "down";
 
 /** A store over a network that a test can break. */
-class FarStore implements AsyncStore {
-  readonly sync = false;
+class FarStore extends LaterVerbs implements AsyncStore {
   readonly guard = guard({ timeoutMs: TIMEOUT_MS, breaker: { probeEveryMs: PROBE_MS } });
   readonly clock = Date.now;
   readonly inner = new MemoryStore({ clock: Date.now });
@@ -27,21 +28,21 @@ class FarStore implements AsyncStore {
   network: Network = "up";
   /** For renewals only. */
   renewals: Network = "up";
-  readonly renewed: Parameters<MemoryStore["renew"]>[] = [];
+  readonly renewed: Parameters<StoreCalls<true>["renew"]>[] = [];
   readonly #held: Array<() => void> = [];
 
   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return this.#send(this.network, () => this.inner.consume(policy, key, costs));
+    return this.#send(this.network, () => callsOf(this.inner).consume(policy, key, costs));
   }
   consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
-    return this.#send(this.network, () => this.inner.consumeTogether(charges));
+    return this.#send(this.network, () => callsOf(this.inner).together(charges));
   }
-  adjust(...change: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
-    return this.#send(this.network, () => this.inner.adjust(...change));
+  adjust(...change: Parameters<StoreCalls<true>["adjust"]>): Promise<boolean> {
+    return this.#send(this.network, () => callsOf(this.inner).adjust(...change));
   }
-  renew(...asked: Parameters<MemoryStore["renew"]>): Promise<boolean> {
+  renew(...asked: Parameters<StoreCalls<true>["renew"]>): Promise<boolean> {
     this.renewed.push(asked);
-    return this.#send(this.network === "up" ? this.renewals : this.network, () => this.inner.renew(...asked));
+    return this.#send(this.network === "up" ? this.renewals : this.network, () => callsOf(this.inner).renew(...asked));
   }
   release(): void {
     for (const go of this.#held.splice(0)) go();
@@ -61,7 +62,7 @@ function far(staleAfterMs: number, more: { maxWorkMs?: number; capacity?: number
   const policy = definePolicy({ name: "p", limits: [{ name: "parallel", capacity, returns: whenDone({ staleAfterMs, maxWorkMs }) }] });
   const store = new FarStore();
   const limiter = createLimiter<AsyncStore>({ policy, store, onStoreError: "unavailable" });
-  const left = (key = "ann"): number => store.inner.peek(policy, key, 0).remaining;
+  const left = (key = "ann"): number => callsOf(store.inner).peek(policy, key, 0).remaining;
   return { policy, store, limiter, left };
 }
 
@@ -277,7 +278,7 @@ describe("several limits in flight in one policy", () => {
     const policy = returning([{ staleAfterMs: 9_066, retryAfterMs: 1 }], [{ staleAfterMs: 9_066, retryAfterMs: 2 }]);
     const work = begin(createLimiter<AsyncStore>({ policy, store }));
     await pass(30_000);
-    const left = () => store.inner.peek(policy, "ann", 0).limits?.map(({ remaining }) => remaining);
+    const left = () => callsOf(store.inner).peek(policy, "ann", 0).limits?.map(({ remaining }) => remaining);
     expect(left()).toEqual([1, 1]);
     work.end();
     await pass(0);
@@ -303,7 +304,7 @@ describe("late give-back", () => {
     const [user, team] = [over(held("user")), over(held("team"))];
     const both = combine({ user, team });
     const inFlight = (): (number | undefined)[] =>
-      [user, team].map(({ policy }) => store.inner.peek(policy, "ann", 0).limits?.[1]?.remaining);
+      [user, team].map(({ policy }) => callsOf(store.inner).peek(policy, "ann", 0).limits?.[1]?.remaining);
     store.network = "held";
     const asked = both.consume({ user: "ann", team: "ann" });
     await pass(TIMEOUT_MS);

@@ -4,6 +4,7 @@ import { rateLimit } from "sluice/web";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
 const clock = () => 0;
@@ -74,7 +75,7 @@ describe("events", () => {
 
   test("of a remembered denial tell that it took no time, for the store was not asked", async () => {
     const events: LimiterEvent[] = [];
-    const store = Object.assign(new UnsteadyStore(clock), { recall: () => new MemoryStore({ clock }).consume(policy, "x", 6) });
+    const store = Object.assign(new UnsteadyStore(clock), { recall: () => callsOf(new MemoryStore({ clock })).consume(policy, "x", 6) });
     await createLimiter({ policy, store, observe: createObserver((event) => void events.push(event)) }).consume("ann");
     expect([store.calls, events]).toMatchObject([0, [{ outcome: "cost_above_capacity", durationMs: 0 }]]);
   });

@@ -3,6 +3,8 @@ import { createLimiter, definePolicy, MemoryStore, perMinute, perSecond, type Ke
 import { guard } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { bareStore, LaterStore } from "../helpers/stores.js";
+import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
+import { storeOf, NowVerbs } from "../helpers/store-of.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(2) };
 
@@ -96,21 +98,20 @@ describe("a store without powers", () => {
     block: () => limiter.block("alice", 1), reset: () => limiter.reset("alice"),
   };
   test.each([["peek", "peek"], ["settle", "adjust"], ["refund", "adjust"], ["credit", "adjust"], ["debit", "adjust"], ["block", "block"], ["reset", "reset"]] as const)("says so when it is asked to %s", (verb, method) => {
-    expect(calls[verb]).toThrow(new TypeError(`Expected the store to have \`${method}\`, got one without it`));
+    expect(calls[verb]).toThrow(`Expected a store with \`verbs\` that include "${method}", got consume. A store over`);
   });
 
   test("is a store still when it is an instance whose methods need their object", () => {
-    class Counting implements SyncStore {
-      readonly sync = true;
+    class Counting extends NowVerbs implements SyncStore {
       readonly clock = () => 0;
       calls = 0;
       readonly #inner = new MemoryStore({ clock: this.clock });
-      consume(...asked: Parameters<SyncStore["consume"]>): ReturnType<SyncStore["consume"]> {
+      consume(...asked: Parameters<StoreCalls<true>["consume"]>): ReturnType<StoreCalls<true>["consume"]> {
         this.calls += 1;
-        return this.#inner.consume(...asked);
+        return callsOf(this.#inner).consume(...asked);
       }
-      peek(...asked: Parameters<SyncStore["consume"]>): ReturnType<SyncStore["consume"]> {
-        return this.#inner.peek(...asked);
+      peek(...asked: Parameters<StoreCalls<true>["consume"]>): ReturnType<StoreCalls<true>["consume"]> {
+        return callsOf(this.#inner).peek(...asked);
       }
     }
     const store = new Counting();
@@ -146,7 +147,7 @@ describe("an asynchronous limiter", () => {
 
   test("rejects when the store lacks an optional method", async () => {
     const { sync, clock, guard, consume } = new LaterStore(() => 0);
-    const bare = createLimiter({ policy, store: { sync, clock, guard, consume } });
+    const bare = createLimiter({ policy, store: storeOf({ sync, clock, guard, consume }) });
     for (const call of [bare.peek("a"), bare.credit("a", 1), bare.reset("a")]) await expect(call).rejects.toThrow(TypeError);
   });
 });
@@ -154,20 +155,20 @@ describe("an asynchronous limiter", () => {
 describe("a store that can fail", () => {
   const message = (got: string) =>
     `Expected \`store.guard\` to be made by \`guard\` of sluice/store, got ${got}. Write \`readonly guard = guard()\` in the store`;
-  const consume = () => Promise.reject(new Error("down"));
+  const ask = () => Promise.reject(new Error("down"));
 
   test.each([
-    ["an asynchronous store without a guard", { sync: false, clock: "server", consume }, "undefined"],
-    ["an asynchronous store with another guard", { sync: false, clock: "server", consume, guard: 5 }, "5"],
-    ["a store with the function `guard` itself", { sync: false, clock: "server", consume, guard }, "a function"],
-    ["a synchronous store with another guard", { sync: true, clock: () => 0, consume, guard: "no" }, '"no"'],
+    ["an asynchronous store without a guard", { sync: false, clock: "server", ask }, "undefined"],
+    ["an asynchronous store with another guard", { sync: false, clock: "server", ask, guard: 5 }, "5"],
+    ["a store with the function `guard` itself", { sync: false, clock: "server", ask, guard }, "a function"],
+    ["a synchronous store with another guard", { sync: true, clock: () => 0, ask, guard: "no" }, '"no"'],
   ])("%s is refused, and the message says what to write", (_, store, got) => {
     expect(() => createLimiter({ policy, store: store as never })).toThrow(new TypeError(message(got)));
   });
 
   test("what a synchronous store without a guard throws reaches the caller", () => {
     const outage = new Error("disk full");
-    const store = { sync: true, clock: () => 0, consume: () => { throw outage; } } as const;
+    const store = { sync: true, clock: () => 0, ask: () => { throw outage; } } as const;
     expect(() => createLimiter({ policy, store, onStoreError: "allow" }).consume("ann")).toThrow(outage);
   });
 

@@ -1,8 +1,9 @@
 // L1: works that overlap without a pause and return everything save up what refills. The bound that holds has what works under
 // way give back later: see docs/proof.md.
 import { createLimiter, MemoryStore, perHour, perSecond, whenDone, type Decision, type PolicyOptions } from "sluice";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Charges, type Charge } from "../helpers/charges.js";
+import { spyOnVerb } from "../helpers/spy-on-verb.js";
 
 interface Relay {
   readonly lastsMs: number;
@@ -20,7 +21,7 @@ function relay(policy: PolicyOptions, { lastsMs, everyMs, forMs, atOnce = Infini
   let now = 0;
   const store = new MemoryStore({ clock: () => now });
   const limiter = createLimiter({ policy, store });
-  const adjusted = charges && vi.spyOn(store, "adjust");
+  const adjusted = charges && spyOnVerb(store, "adjust");
   const works: { began: number; decision: Decision; charge: Charge | undefined }[] = [];
   const endThoseDue = (): void => {
     const first = works.findIndex(({ began }) => now - began < lastsMs);

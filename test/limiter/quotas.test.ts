@@ -10,6 +10,7 @@ import { ManualClock } from "sluice/testing";
 import { shareOf } from "../../src/guard/fallback.js";
 import { createHeaderWriter } from "../../src/http/headers/writer.js";
 import { readings } from "../../src/core/decision.js";
+import { LaterVerbs } from "../helpers/store-of.js";
 
 const NOON = Date.parse("2026-11-23T12:00Z");
 const HOUR = 3_600_000;
@@ -20,8 +21,7 @@ afterEach(() => {
 });
 
 /** A store over the records of the core. Its `clock` is the server's. */
-class LaterStore implements AsyncStore {
-  readonly sync = false;
+class LaterStore extends LaterVerbs implements AsyncStore {
   readonly guard = guard({ breaker: { failures: 1 } });
   readonly kinds?: AsyncStore["kinds"];
   calls = 0;
@@ -31,6 +31,7 @@ class LaterStore implements AsyncStore {
     kinds?: AsyncStore["kinds"],
     private readonly fault: () => Error | undefined = () => undefined,
   ) {
+    super();
     this.kinds = kinds;
   }
   async consume(policy: Policy, _key: string, costs: number | readonly number[]): Promise<Decision> {

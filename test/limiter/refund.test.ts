@@ -6,6 +6,9 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { Charges, type Charge } from "../helpers/charges.js";
 import { LaterStore } from "../helpers/stores.js";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
+import { spyOnVerb } from "../helpers/spy-on-verb.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(2) };
 const clock = new ManualClock();
@@ -255,7 +258,7 @@ describe("a refund that comes late, or from elsewhere", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const store = new UnsteadyStore(clock.now, { breaker: false });
-        const adjusted = vi.spyOn(MemoryStore.prototype, "adjust");
+        const adjusted = spyOnVerb(MemoryStore.prototype, "adjust");
         const limiter = createLimiter({ policy, store });
         const [byStore, locally] = [new Charges(), new Charges()];
         const given: { decision: Decision; charge: Charge; local: Charge }[] = [];
@@ -302,18 +305,18 @@ describe("a credit of 20 has no earlier instant than its call", () => {
       vi.advanceTimersByTime(ms ?? 0);
       return make();
     };
-    const store: AsyncStore = {
+    const store: AsyncStore = storeOf({
       sync: false, clock: "server", guard: guard({ timeoutMs: Infinity }),
-      consume: async (...asked) => inner.consume(...asked),
-      ...(has === "peek" && { peek: (...asked) => queued(queueMs.peek, () => inner.peek(...asked)) }),
-      adjust: (...asked) => queued(queueMs.adjust, () => inner.adjust(...asked)),
-    };
+      consume: async (...asked) => callsOf(inner).consume(...asked),
+      ...(has === "peek" && { peek: (...asked) => queued(queueMs.peek, () => callsOf(inner).peek(...asked)) }),
+      adjust: (...asked) => queued(queueMs.adjust, () => callsOf(inner).adjust(...asked)),
+    });
     const limiter = createLimiter({ policy: slow, store });
     await limiter.consume("ann", 500);
     server.advance(30_000);
-    const before = inner.peek(slow, "ann", 0).remaining;
+    const before = callsOf(inner).peek(slow, "ann", 0).remaining;
     await limiter.credit("ann", 20);
-    return inner.peek(slow, "ann", 0).remaining - before;
+    return callsOf(inner).peek(slow, "ann", 0).remaining - before;
   }
 
   const rows = [
@@ -331,10 +334,10 @@ describe("a credit of 20 has no earlier instant than its call", () => {
 
   test("L1 · also over a store that answers at once by its server's clock", () => {
     const inner = new MemoryStore({ clock: clock.now });
-    const store: SyncStore = {
+    const store: SyncStore = storeOf({
       sync: true, clock: "server",
-      consume: (...asked) => inner.consume(...asked), peek: (...asked) => inner.peek(...asked), adjust: (...asked) => inner.adjust(...asked),
-    };
+      consume: (...asked) => callsOf(inner).consume(...asked), peek: (...asked) => callsOf(inner).peek(...asked), adjust: (...asked) => callsOf(inner).adjust(...asked),
+    });
     const limiter = createLimiter({ policy: slow, store });
     limiter.consume("ann", 500);
     clock.advance(30_000);

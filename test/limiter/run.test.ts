@@ -4,6 +4,7 @@ import { describe, expect, expectTypeOf, test, vi } from "vitest";
 import { LaterStore } from "../helpers/stores.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
 import { freshSluice } from "../helpers/warned.js";
+import { spyOnVerb } from "../helpers/spy-on-verb.js";
 
 const budget = { name: "tokens", capacity: 30_000, refill: perMinute(30_000) };
 const memory = () => new MemoryStore({ clock: () => 0 });
@@ -76,7 +77,7 @@ describe("run", () => {
     const limiter = fresh.createLimiter({ policy: budget, store });
     const failures = [() => { throw new Error("no usage"); }, () => Promise.reject(new Error("no usage")), () => -1, () => "5" as never, () => null as never];
     for (const actualCost of failures) expect(await fresh.run(limiter, "ann", () => "done", { cost: 10, actualCost })).toBe("done");
-    vi.spyOn(store, "adjust").mockImplementation(() => { throw outage; });
+    spyOnVerb(store, "adjust").mockImplementation(() => { throw outage; });
     expect(await fresh.run(limiter, "ann", () => "done", { cost: 10, actualCost: () => 1 })).toBe("done");
     expect(left(limiter)).toBe(29_940);
     expect(fresh.given).toMatchObject([
@@ -89,7 +90,7 @@ describe("run", () => {
     const fresh = await freshSluice();
     const store = new fresh.MemoryStore({ clock: () => 0 });
     const limiter = fresh.createLimiter({ policy: { name: "p", limits: [budget, { name: "parallel", capacity: 2, returns: fresh.whenDone() }] }, store });
-    vi.spyOn(store, "adjust").mockImplementation(() => { throw outage; });
+    spyOnVerb(store, "adjust").mockImplementation(() => { throw outage; });
     expect(await fresh.run(limiter, "ann", () => "done")).toBe("done");
     expect(await fresh.run(limiter, "ann", () => "done", { actualCost: () => ({ tokens: 5 }) })).toBe("done");
     expect(fresh.codes()).toEqual(["SLUICE_SETTLEMENT_FAILED"]);

@@ -5,6 +5,7 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
 import { readings } from "../../src/core/decision.js";
 import { LaterStore } from "../helpers/stores.js";
+import { spyOnVerb } from "../helpers/spy-on-verb.js";
 
 const chat = definePolicy({
   name: "chat",
@@ -52,7 +53,7 @@ describe("L19 · a settlement over several limits", () => {
 
   test("L19 · leaves a limit that the actual cost does not name as it was estimated, and asks nothing for an exact one", () => {
     const { take, settle, left, store } = world();
-    const adjust = vi.spyOn(store, "adjust");
+    const adjust = spyOnVerb(store, "adjust");
     expect(settle(take({ tokens: 2_000, requests: 3 }), { tokens: 2_000 })).toBe(true);
     expect(settle(take({ tokens: 100 }), {})).toBe(true);
     expect([adjust.mock.calls.length, left()]).toEqual([0, [56, 27_900]]);

@@ -8,6 +8,8 @@ import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { LaterStore } from "../helpers/stores.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
 
 const ERROR = /^Expected `key` to be the key that the decision charged, got .*\. Pass the key of its `consume`$/;
 const policy = { name: "api", capacity: 10, refill: perSecond(1) };
@@ -16,10 +18,10 @@ const still = (): number => 0;
 /** A store of another author, without a guard. */
 function plainStore(): SyncStore {
   const inner = new MemoryStore({ clock: still });
-  return {
+  return storeOf({
     sync: true, clock: still,
-    consume: (...asked) => inner.consume(...asked), peek: (...asked) => inner.peek(...asked), adjust: (...asked) => inner.adjust(...asked),
-  };
+    consume: (...asked) => callsOf(inner).consume(...asked), peek: (...asked) => callsOf(inner).peek(...asked), adjust: (...asked) => callsOf(inner).adjust(...asked),
+  });
 }
 
 function guardedStore(): SyncStore {

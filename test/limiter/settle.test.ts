@@ -8,6 +8,7 @@ import { Charges, type Charge } from "../helpers/charges.js";
 import { LaterStore } from "../helpers/stores.js";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
 import { expectWarnings } from "../setup/warnings.js";
+import { spyOnVerb } from "../helpers/spy-on-verb.js";
 
 const policy = { name: "llm", capacity: 10, refill: perSecond(2) };
 
@@ -151,7 +152,7 @@ describe("settle", () => {
     expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const { limiter, take, settle } = world();
     const decision = take(8);
-    const spy = vi.spyOn(limiter.store, "adjust").mockImplementation(() => {
+    const spy = spyOnVerb(limiter.store, "adjust").mockImplementation(() => {
       throw new Error("disk full");
     });
     expect(() => settle(decision, 2)).toThrow(new Error("disk full"));
@@ -293,7 +294,7 @@ describe("the laws", () => {
       fc.property(limits, works, (limit, list) => {
         const clock = new ManualClock();
         const store = new MemoryStore({ clock: clock.now });
-        const adjusted = vi.spyOn(store, "adjust");
+        const adjusted = spyOnVerb(store, "adjust");
         const limiter = createLimiter({ policy: limit, store });
         const charges = new Charges();
         const open: { decision: Decision; charge: Charge }[] = [];

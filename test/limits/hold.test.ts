@@ -80,9 +80,9 @@ describe("tokens that a fallback took", () => {
   const policy = definePolicy({ name: "shared", capacity: 2, returns: whenDone({ staleAfterMs: STALE_MS, maxWorkMs: 5 * STALE_MS }) });
   function take(charge: object | null) {
     const decision = { ...consumeRecords(new Map(), local, 1, 0).decision, degraded: true };
-    const [far, near] = [vi.fn(() => true), vi.fn(() => true)];
-    const guarded = { localChargeOf: () => charge && { store: { renew: near }, ...charge }, inBackground: vi.fn() };
-    const isKept = keepTaken({ store: { renew: far }, guarded, policy, key: "ann", decision } as never);
+    const [far, near] = [vi.fn(() => [true]), vi.fn(() => [true])];
+    const guarded = { localChargeOf: () => charge && { store: { verbs: ["renew"], ask: near }, ...charge }, ask: vi.fn() };
+    const isKept = keepTaken({ store: { verbs: ["renew"], ask: far }, guarded, policy, key: "ann", decision } as never);
     return { isKept, far, near, guarded, stop: () => stopRenewing(decision as never) };
   }
 
@@ -90,8 +90,8 @@ describe("tokens that a fallback took", () => {
     const { isKept, far, near, guarded, stop } = take({ policy: local });
     expect(isKept).toBe(true);
     await vi.advanceTimersByTimeAsync(STALE_MS / 2);
-    expect(near.mock.calls).toEqual([[local, "ann", 1, { from: 0, to: STALE_MS / 3 }]]);
-    expect([far.mock.calls.length, guarded.inBackground.mock.calls.length, await stop()]).toEqual([0, 0, { at: 0, heldAt: STALE_MS / 3 }]);
+    expect(near.mock.calls).toEqual([[{ verb: "renew", parts: [{ policy: local, key: "ann", cost: 1 }], move: { from: 0, to: STALE_MS / 3 } }]]);
+    expect([far.mock.calls.length, guarded.ask.mock.calls.length, await stop()]).toEqual([0, 0, { at: 0, heldAt: STALE_MS / 3 }]);
     await vi.advanceTimersByTimeAsync(STALE_MS);
   });
 

@@ -148,22 +148,22 @@ describe("L21 · a late give-back", () => {
   const taken = consumeRecords(new Map(), policy, [3, 2], 7).decision;
 
   test("returns the tokens in flight of a decision, and none of a rate", async () => {
-    const adjust = vi.fn();
-    releaseLate({ store: { adjust }, policy, key: "ann", decision: taken } as never);
+    const ask = vi.fn();
+    releaseLate({ store: { verbs: ["adjust"], ask }, policy, key: "ann", decision: taken } as never);
     await pass(0);
-    expect(adjust.mock.calls).toEqual([[policy, "ann", [0, -2], 7]]);
+    expect(ask.mock.calls).toEqual([[{ verb: "adjust", parts: [{ policy, key: "ann", cost: [0, -2] }], from: 7 }]]);
   });
 
   test("returns nothing of a refusal", async () => {
-    const adjust = vi.fn();
-    releaseLate({ store: { adjust }, policy, key: "ann", decision: { ...taken, allowed: false } } as never);
+    const ask = vi.fn();
+    releaseLate({ store: { verbs: ["adjust"], ask }, policy, key: "ann", decision: { ...taken, allowed: false } } as never);
     await pass(0);
-    expect(adjust).not.toHaveBeenCalled();
+    expect(ask).not.toHaveBeenCalled();
   });
 
   test("is as urgent as the date of its tokens", async () => {
     const { began, run, many, end } = turnsOf();
-    const store = { adjust: () => run("give-back")() };
+    const store = { verbs: ["adjust"], ask: () => run("give-back")() };
     const now = performance.now();
     takeTurns(store, many(16, now));
     releaseLate({ store, policy, key: "ann", decision: taken } as never);

@@ -1,5 +1,5 @@
 // Renewals of work at one store, beat by beat: which are made, when, and what ends them. Time is simulated.
-import { definePolicy, perSecond, whenDone, type Costs, type Move } from "sluice";
+import { definePolicy, perSecond, whenDone, type Costs, type StoreCall } from "sluice";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { consumeRecords } from "../helpers/records.js";
 import { keepRenewing, stopRenewing } from "../../src/limits/renewals.js";
@@ -22,9 +22,10 @@ const policy = definePolicy({ name: "held", limits: [{ name: "rate", capacity: 9
 class SlowStore {
   readonly asked: Array<[key: string, tokens: Costs, from: number]> = [];
   readonly answers: Array<(isHeld: boolean) => void> = [];
-  renew(_: unknown, key: string, tokens: Costs, { from }: Move): Promise<boolean> {
-    this.asked.push([key, tokens, from]);
-    return new Promise((resolve) => this.answers.push(resolve));
+  readonly verbs = ["renew"];
+  ask({ parts: [{ key, cost }], move }: StoreCall): Promise<readonly boolean[]> {
+    this.asked.push([key, cost, move?.from as number]);
+    return new Promise((resolve) => this.answers.push((isHeld) => resolve([isHeld])));
   }
 }
 
@@ -49,12 +50,12 @@ test("L21 · one renewal is under way at a time, and the settlement learns of it
   expect([store.asked.length, vi.getTimerCount()]).toEqual([1, 0]);
 });
 
-test("L12 · a renewal tells the guard of the store which bucket it is about", async () => {
+test("L12 · a renewal is a call in the background of the guard of its store", async () => {
   const store = new SlowStore();
-  const inBackground = vi.fn((_: readonly string[], send: () => unknown) => send());
-  const stop = begin(store, "ann", undefined, { inBackground });
+  const ask = vi.fn((...[call]: [StoreCall, object]) => store.ask(call));
+  const stop = begin(store, "ann", undefined, { ask });
   await pass(3_000);
-  expect([inBackground.mock.calls[0]?.[0], store.asked.length]).toEqual([["held ann"], 1]);
+  expect([ask.mock.calls[0]?.[1], store.asked.length]).toEqual([{ inBackground: true, late: expect.any(Function) as unknown }, 1]);
   void stop();
 });
 
@@ -72,7 +73,7 @@ test("L21 · after a late answer the next renewal is made at once, without work 
 
 test("L21 · after a pause of the process a store in memory makes all renewals that are due", async () => {
   const asked: number[] = [];
-  const stop = begin({ renew: (...[, , , { from }]: [unknown, unknown, unknown, Move]) => asked.push(from) > 0 });
+  const stop = begin({ verbs: ["renew"], ask: ({ move }: StoreCall) => [asked.push(move?.from as number) > 0] });
   const now = performance.now.bind(performance);
   const spy = vi.spyOn(performance, "now").mockImplementation(() => now() + 5_000);
   await pass(1_500);
@@ -105,21 +106,20 @@ test("L21 · the warning about lost tokens tells what to do", async () => {
     "SLUICE_RENEWALS_MISSED: Expected the store to renew the tokens in flight of work before their date, got 1 works whose tokens came " +
     "back too early, so that others may take their places. Raise `staleAfterMs` of `whenDone`, or make the store faster",
   );
-  begin({ renew: () => Promise.reject(new Error("gone")) });
+  begin({ verbs: ["renew"], ask: () => Promise.reject(new Error("gone")) });
   await pass(12_000);
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test.each([
   ["of a store that renews nothing", {}, true],
-  ["that nobody wants", { renew: () => true }, false],
+  ["that nobody wants", { verbs: ["renew"] }, false],
 ])("L21 · tokens of work %s come back at their date, and it hears of it", async (_, given, isWanted) => {
-  const store = { renew: undefined, ...given };
-  const renewed = store.renew && vi.spyOn(store as { renew(): true }, "renew");
+  const store = { ...given, ask: vi.fn(() => [true]) };
   const life = lifeThat(isWanted);
   begin(store, "ann", life);
   await pass(9_000);
   expect(life.lapsed).not.toHaveBeenCalled();
   await pass(1_500);
-  expect([life.lapsed.mock.calls.length, renewed?.mock.calls ?? [], vi.getTimerCount()]).toEqual([1, [], 0]);
+  expect([life.lapsed.mock.calls.length, store.ask.mock.calls, vi.getTimerCount()]).toEqual([1, [], 0]);
 });

@@ -1,18 +1,17 @@
 // What the other rooms make of a window: fields, shares, costs, copies, waiters, leases.
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { casStore } from "sluice/store";
-import { consumeRecords } from "../helpers/records.js";
 import { leased } from "sluice/lease";
 import { draft11, triple } from "sluice/http";
 import {
-  afterMs, combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, TokenBucket, whenDone, type Decision, type LimitOptions,
-  type Policy, type PolicyOptions,
+  afterMs, combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, TokenBucket, whenDone, type Decision, type LimitOptions, type PolicyOptions,
 } from "../../src/index.js";
 import { limitsText } from "../../src/command/text.js";
 import { shareOf } from "../../src/guard/fallback.js";
 import { createHeaderWriter } from "../../src/http/headers/writer.js";
 import { watchesClient } from "../../src/http/options/watches-client.js";
 import { ManualClock } from "../../src/testing/index.js";
+import { bareStore } from "../helpers/stores.js";
 
 const policy = definePolicy({ name: "api", capacity: 100, returns: afterMs(60_000) });
 const limiterAt = (clock: ManualClock, options: PolicyOptions = policy) => createLimiter({ policy: options, store: new MemoryStore({ clock: clock.now }) });
@@ -79,8 +78,8 @@ describe("L22 · a window written as data", () => {
 
 describe("L22 · a store without windows", () => {
   test("L22 · is refused with the cure", () => {
-    const { kinds: _, ...store } = { sync: true as const, clock: () => 0, kinds: [], consume: (own: Policy, _key: string, cost: number) => consumeRecords(new Map(), own, cost, 0).decision };
-    expect(() => createLimiter({ policy, store: store as never })).toThrow('Expected a store with `kinds` that include "window" for policy "api", got none. See the guide to stores, or use `refill`');
+    const store = bareStore(() => 0);
+    expect(() => createLimiter({ policy, store })).toThrow('Expected a store with `kinds` that include "window" for policy "api", got none. See the guide to stores, or use `refill`');
   });
 
   test("L22 · a lease refuses it, and names the store that it wraps", () => {

@@ -5,6 +5,7 @@ import {
   afterMs, createLimiter, daily, definePolicy, MemoryStore, whenDone, type Decision, type LimitOptions, type Policy, type PolicyOptions,
 } from "../../src/index.js";
 import { ManualClock } from "../../src/testing/index.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 interface Take {
   readonly at: number;
@@ -272,10 +273,10 @@ describe("L14, L22 · numbers that change", () => {
     const clock = new ManualClock(0);
     const store = new MemoryStore({ clock: clock.now });
     const [hour, minute] = [policyOf(10, 3_600_000), policyOf(10, 60_000)];
-    expect(store.consume(hour, "k", 10).allowed).toBe(true);
-    expect(store.consume(minute, "k", 1)).toMatchObject({ allowed: false, retryAfterMs: 60_000 });
+    expect(callsOf(store).consume(hour, "k", 10).allowed).toBe(true);
+    expect(callsOf(store).consume(minute, "k", 1)).toMatchObject({ allowed: false, retryAfterMs: 60_000 });
     clock.set(60_000);
-    expect(store.consume(hour, "k", 10).allowed).toBe(true);
+    expect(callsOf(store).consume(hour, "k", 10).allowed).toBe(true);
   });
 
   test("L14 · both versions of a deployment together keep the bound of the shorter window", () => {
@@ -289,7 +290,7 @@ describe("L14, L22 · numbers that change", () => {
       for (const { version, move, waits, cost } of steps) {
         clock.advance(waits && waitMs < Infinity ? waitMs : move);
         const { capacity, ms } = versions[version] as { capacity: number; ms: number };
-        const decision = store.consume(policyOf(capacity, ms), "k", cost);
+        const decision = callsOf(store).consume(policyOf(capacity, ms), "k", cost);
         waitMs = decision.retryAfterMs;
         if (decision.allowed) takes.push({ at: clock.now(), tokens: cost, decision, back: 0 });
       }
@@ -311,7 +312,7 @@ describe("L14, L22 · numbers that change", () => {
       const takes: Take[] = [];
       // Greedy callers: all that is there at the deployment, and then what each refusal says.
       const ask = (policy: Policy, tokens: number): number => {
-        const decision = store.consume(policy, "k", tokens);
+        const decision = callsOf(store).consume(policy, "k", tokens);
         if (decision.allowed) takes.push({ at: clock.now(), tokens, decision, back: 0 });
         return decision.retryAfterMs;
       };
@@ -337,10 +338,10 @@ describe("L14, L22 · numbers that change", () => {
     const kinds = [
       { capacity: 5, refill: { tokens: 5, everyMs: 60_000 } }, { capacity: 5, returns: afterMs(60_000) }, { capacity: 5, returns: whenDone() },
     ].map((limit) => definePolicy({ name: "w", ...limit } as LimitOptions & { name: string }));
-    for (const kind of [...kinds, ...kinds]) store.consume(kind, "k", 5);
-    for (const kind of kinds) expect(store.peek(kind, "k", 1).remaining).toBe(0);
-    store.reset(kinds[0] as Policy, "k");
-    for (const kind of kinds) expect(store.peek(kind, "k", 1).remaining).toBe(5);
+    for (const kind of [...kinds, ...kinds]) callsOf(store).consume(kind, "k", 5);
+    for (const kind of kinds) expect(callsOf(store).peek(kind, "k", 1).remaining).toBe(0);
+    callsOf(store).reset(kinds[0] as Policy, "k");
+    for (const kind of kinds) expect(callsOf(store).peek(kind, "k", 1).remaining).toBe(5);
   });
 });
 

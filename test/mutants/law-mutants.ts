@@ -144,7 +144,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "combine-names", in: "groupsOf",
-    find: 'if (!shadow && memberOf(store, "consumeTogether") !== undefined) byStore.set(store, group);',
+    find: 'if (!shadow && Boolean(memberOf(store, "together"))) byStore.set(store, group);',
     replace: "",
   },
   {
@@ -259,18 +259,18 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L11", test: "flapping", in: "Fallback.#open",
-    find: "noting(store.adjust)",
-    replace: "store.adjust.bind(store)",
+    find: 'if (call.verb === "peek") return answers;',
+    replace: 'if (call.verb === "peek" || call.verb === "adjust") return answers;',
   },
   {
     item: "L11", test: "flapping", in: "Fallback.#open",
-    find: "noting(store.renew)",
-    replace: "store.renew.bind(store)",
+    find: 'if (call.verb === "peek") return answers;',
+    replace: 'if (call.verb === "peek" || call.verb === "renew") return answers;',
   },
   {
     item: "L11", test: "flapping", in: "createSettle",
-    find: "(settleLocally(from), done)",
-    replace: "done",
+    find: "(settleLocally(from), done as boolean)",
+    replace: "done as boolean",
   },
   {
     item: "L11", test: "flapping", in: "createSettle",
@@ -348,7 +348,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "asked ?? 100",
   },
   {
-    item: "L14", test: "memory", in: "MemoryStore.consumeTogether",
+    item: "L14", test: "memory", in: "MemoryStore.#consumeTogether",
     find: "this.#take(policy, key, all ? cost : Infinity, now)",
     replace: "all ? this.#take(policy, key, cost, now) : null",
   },
@@ -648,7 +648,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "L4", test: "memory/blocks", in: "MemoryStore.block",
+    item: "L4", test: "memory/blocks", in: "MemoryStore.#blockFor",
     find: "this.#table.delete(this.#bucketKey, this.#blocks)",
     replace: "this.#table.delete(this.#bucketKey, null)",
   },
@@ -788,7 +788,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "L10", test: "memory", in: "MemoryStore.consumeTogether",
+    item: "L10", test: "memory", in: "MemoryStore.#consumeTogether",
     find: "all ? cost : Infinity",
     replace: "all ? cost : Number.MAX_SAFE_INTEGER",
   },
@@ -864,13 +864,13 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L12", test: "renewals", in: "renew",
-    find: "guarded === null ? send() :",
-    replace: "guarded !== undefined ? send() :",
+    find: "guarded === null ? store.ask(call) :",
+    replace: "guarded !== undefined ? store.ask(call) :",
   },
   {
     item: "L21", test: "renewals", in: "renew",
-    find: "return moved instanceof Promise ? moved.then(done) : done(moved);",
-    replace: "done(undefined); return moved as Promise<void>;",
+    find: "const pending = answers.then(done).finally(ended);",
+    replace: "done([undefined]); const pending = answers.then(() => undefined).finally(ended);",
   },
   {
     item: "L21", test: "renewals", in: "renewalState",
@@ -908,8 +908,8 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "L12", test: "turns", in: "BackgroundCall.tellBreaker",
-    find: "if (this.isProbe) super.tellBreaker(error);",
+    item: "L12", test: "turns", in: "StoreAsk.tellBreaker",
+    find: "if (this.#options.inBackground !== true || this.isProbe) super.tellBreaker(error);",
     replace: "super.tellBreaker(error);",
   },
   {
@@ -929,8 +929,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "renewals", in: "chargeGroup",
-    find: "if (isOver && isAllowed(decisions)) releaseAllLate(charges, decisions);",
-    replace: "",
+    find: "guarded.ask(call, { late })",
+    replace: "guarded.ask(call)",
   },
   {
     item: "L21", test: "renewals", in: "checkSameTimes",

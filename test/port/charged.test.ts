@@ -4,9 +4,13 @@ import { guard, type AsyncStore } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import type { OpenGuard } from "../../src/port/guarded-store.js";
 import { chargedBy, markCharged, markNew } from "../../src/port/charged.js";
+import { callsOf } from "../../src/testing/store-calls.js";
+import { storeOf } from "../helpers/store-of.js";
+import type { StoreAnswer, StoreCall } from "sluice";
+import { callOf } from "../../src/port/store.js";
 
 const policy = { name: "api", capacity: 5, refill: perSecond(1) };
-const decide = (): Decision => new MemoryStore({ clock: () => 0 }).consume(createLimiter({ policy }).policy, "ann", 1);
+const decide = (): Decision => callsOf(new MemoryStore({ clock: () => 0 })).consume(createLimiter({ policy }).policy, "ann", 1);
 const by = {};
 
 describe("a mark", () => {
@@ -48,10 +52,10 @@ describe("a mark", () => {
 
 test("a memory store that returns one object for all callers settles it once for each charge", () => {
   class Constant extends MemoryStore {
-    readonly #answer = super.consume(createLimiter({ policy }).policy, "x", 1);
-    override consume(...asked: Parameters<MemoryStore["consume"]>): Decision {
-      super.consume(...asked);
-      return this.#answer;
+    readonly #answers = super.ask(callOf("consume", createLimiter({ policy }).policy, "x", 1));
+    override ask(call: StoreCall): readonly StoreAnswer[] {
+      const answers = super.ask(call);
+      return call.verb === "consume" ? this.#answers : answers;
     }
   }
   const limiter = createLimiter({ policy, store: new Constant({ clock: () => 0 }) });
@@ -62,13 +66,13 @@ test("a memory store that returns one object for all callers settles it once for
 
 test("decisions of a store that freezes them are settled once each", () => {
   const inner = new MemoryStore({ clock: () => 0 });
-  const store: SyncStore = {
+  const store: SyncStore = storeOf({
     sync: true,
     clock: () => 0,
-    consume: (...asked) => Object.freeze(inner.consume(...asked)),
-    peek: (...asked) => Object.freeze(inner.peek(...asked)),
-    adjust: (own, key, changes) => inner.adjust(own, key, changes),
-  };
+    consume: (...asked) => Object.freeze(callsOf(inner).consume(...asked)),
+    peek: (...asked) => Object.freeze(callsOf(inner).peek(...asked)),
+    adjust: (own, key, changes) => callsOf(inner).adjust(own, key, changes),
+  });
   const limiter = createLimiter({ policy, store });
   const [first, second] = [limiter.consume("ann", 2), limiter.consume("ann", 2)];
   expect([limiter.refund("ann", first), limiter.refund("ann", first), limiter.settle("ann", second, 1), limiter.refund("ann", limiter.peek("ann"))]).toEqual([true, false, true, false]);
@@ -78,7 +82,7 @@ test("decisions of a store that freezes them are settled once each", () => {
 test("a limiter over a server returns the promise of its guard, and makes none of its own", async () => {
   const asked = guard();
   const promises: unknown[] = [];
-  const store: AsyncStore = {
+  const store: AsyncStore = storeOf({
     sync: false,
     clock: "server",
     consume: () => Promise.resolve(decide()),
@@ -94,7 +98,7 @@ test("a limiter over a server returns the promise of its guard, and makes none o
         return { ...guarded, consume };
       },
     } as OpenGuard,
-  };
+  });
   const limiter = createLimiter({ policy, store });
   const promise = limiter.consume("ann");
   expect(promises).toEqual([promise]);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { createLimiter, definePolicy, perSecond } from "sluice";
 import { casStore, type CasBackend } from "sluice/store";
 import { describe, expect, test } from "vitest";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "p", capacity: 5, refill: perSecond(1) });
 const clock = (): number => 1_000_000;
@@ -30,7 +31,7 @@ describe("casStore, when its backend misbehaves", () => {
     let writes = 0;
     const always = backend({ write: async () => (writes++, false) });
     const store = casStore(always, { attempts: 9, time: { now: clock, random: () => 1, sleep: async (ms) => void pauses.push(ms) } });
-    await expect(store.consume(policy, "ann", 1)).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_CONTENTION" });
+    await expect(callsOf(store).consume(policy, "ann", 1)).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_CONTENTION" });
     expect(writes).toBe(9);
     expect(pauses).toEqual([2, 4, 8, 16, 32, 64, 64, 64]);
   });
@@ -46,18 +47,18 @@ describe("casStore, when its backend misbehaves", () => {
         throw new Error("the connection was cut");
       },
     });
-    await expect(casStore(cut, { time: { now: clock } }).consume(policy, "ann", 2)).rejects.toThrow("the connection was cut");
+    await expect(callsOf(casStore(cut, { time: { now: clock } })).consume(policy, "ann", 2)).rejects.toThrow("the connection was cut");
     expect(writes).toBe(1);
-    expect(await casStore(right, { time: { now: clock } }).consume(policy, "ann", 1)).toMatchObject({ remaining: 2 });
+    expect(await callsOf(casStore(right, { time: { now: clock } })).consume(policy, "ann", 1)).toMatchObject({ remaining: 2 });
   });
 
   test("a call that fails holds nobody up behind it", async () => {
     let reads = 0;
     const right = backend();
     const store = casStore({ ...right, read: (key) => (reads++ === 0 ? Promise.reject(new Error("once")) : right.read(key)) }, { time: { now: clock } });
-    const first = [store.consume(policy, "ann", 1), store.consume(policy, "ann", 1)];
+    const first = [callsOf(store).consume(policy, "ann", 1), callsOf(store).consume(policy, "ann", 1)];
     await Promise.resolve();
-    const answers = await Promise.allSettled([...first, store.consume(policy, "ann", 1)]);
+    const answers = await Promise.allSettled([...first, callsOf(store).consume(policy, "ann", 1)]);
     expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
   });
 
@@ -69,10 +70,10 @@ describe("casStore, when its backend misbehaves", () => {
   test.each(foreign)("never overwrites a foreign value: %j", async (value) => {
     const one = backend();
     const store = casStore(one, { time: { now: clock } });
-    await store.consume(policy, "ann", 1);
+    await callsOf(store).consume(policy, "ann", 1);
     const [name] = one.kept.keys();
     one.kept.set(name as string, value);
-    const asks = [() => store.consume(policy, "ann", 1), () => store.peek?.(policy, "ann", 1), () => store.adjust?.(policy, "ann", -1), () => store.reset?.(policy, "ann")];
+    const asks = [() => callsOf(store).consume(policy, "ann", 1), () => callsOf(store).peek(policy, "ann", 1), () => callsOf(store).adjust(policy, "ann", -1), () => callsOf(store).reset(policy, "ann")];
     for (const ask of asks) await expect(ask()).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_FOREIGN_VALUE" });
     expect(one.kept.get(name as string)).toBe(value);
     expect(await createLimiter({ policy, store, onStoreError: "unavailable" }).consume("ann")).toMatchObject({ allowed: false, reason: "store_unavailable" });
@@ -82,18 +83,18 @@ describe("casStore, when its backend misbehaves", () => {
     const one = backend();
     one.kept.set("p ann", value);
     const left = value === "sluice1" ? 5 : 3;
-    expect(await casStore(one, { time: { now: clock } }).consume(policy, "ann", 1)).toMatchObject({ allowed: true, remaining: left - 1 });
+    expect(await callsOf(casStore(one, { time: { now: clock } })).consume(policy, "ann", 1)).toMatchObject({ allowed: true, remaining: left - 1 });
   });
 
   test("writes nothing for a refusal, and nothing for a caller who owes nothing", async () => {
     let writes = 0;
     const right = backend();
     const store = casStore({ ...right, write: (...args) => (writes++, right.write(...args)) }, { time: { now: clock } });
-    await store.adjust?.(policy, "ann", -2);
-    await store.reset?.(policy, "ann");
+    await callsOf(store).adjust(policy, "ann", -2);
+    await callsOf(store).reset(policy, "ann");
     expect(writes).toBe(0);
-    await store.consume(policy, "ann", 5);
-    for (const cost of [1, 5, 6]) await store.consume(policy, "ann", cost);
+    await callsOf(store).consume(policy, "ann", 5);
+    for (const cost of [1, 5, 6]) await callsOf(store).consume(policy, "ann", cost);
     expect(writes).toBe(1);
   });
 
@@ -102,10 +103,10 @@ describe("casStore, when its backend misbehaves", () => {
     const store = casStore(one, { time: { now: clock } });
     const limits = [{ name: "p", capacity: 5, refill: perSecond(1) }, { name: "gone", capacity: 9, refill: perSecond(1) }];
     const before = definePolicy({ name: "p", limits });
-    await store.consume(before, "ann", 3);
-    await store.reset?.(policy, "ann");
+    await callsOf(store).consume(before, "ann", 3);
+    await callsOf(store).reset(policy, "ann");
     expect([...one.kept.values()]).toEqual(["sluice1"]);
-    await Promise.all([store.consume(before, "ann", 4), store.reset?.(policy, "ann"), store.consume(before, "ann", 1)]);
+    await Promise.all([callsOf(store).consume(before, "ann", 4), callsOf(store).reset(policy, "ann"), callsOf(store).consume(before, "ann", 1)]);
     expect([...one.kept.values()]).toEqual(["sluice1 p 1000 1000000 1 1000 gone 1000 1000000 1 1000"]);
   });
 
@@ -114,8 +115,8 @@ describe("casStore, when its backend misbehaves", () => {
     const store = casStore(one, { time: { now: clock } });
     const keys = ["ann", "x".repeat(126), "x".repeat(127), "x".repeat(15_000), "{".repeat(15_000), "\uD800".repeat(15_000)];
     for (const key of keys) {
-      await store.consume(policy, key, 4);
-      expect(await store.peek?.(policy, key, 1)).toMatchObject({ remaining: 1 });
+      await callsOf(store).consume(policy, key, 4);
+      expect(await callsOf(store).peek(policy, key, 1)).toMatchObject({ remaining: 1 });
     }
     const digest = (key: string): string => `#${createHash("sha256").update(`p ${key}`).digest("hex")}`;
     const names = [...one.kept.keys()];
@@ -129,8 +130,8 @@ describe("casStore, when its backend misbehaves", () => {
     const right = backend();
     const store = casStore({ ...right, write: (...args) => (kept.push(args[3]), right.write(...args)) }, { time: { now: clock } });
     const two = definePolicy({ name: "two", limits: [{ capacity: 5, refill: perSecond(7) }, { capacity: 9, refill: perSecond(1) }] });
-    await store.consume(two, "ann", 3);
-    await store.consume(definePolicy({ name: "odd", capacity: 5, refill: perSecond(7) }), "ann", 1);
+    await callsOf(store).consume(two, "ann", 3);
+    await callsOf(store).consume(definePolicy({ name: "odd", capacity: 5, refill: perSecond(7) }), "ann", 1);
     expect(kept).toEqual([3_000, 143]);
   });
 

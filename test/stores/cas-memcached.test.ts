@@ -23,7 +23,7 @@ describeWith("memcached", "casStore over memcached, as in the example", () => {
     test,
     factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => memcachedStore(unreachable ? nowhere : client, { time: { now: clock }, timeoutMs, breaker, sharedBy }),
     lacks: {
-      consumeTogether: "one write changes one key",
+      together: "one write changes one key",
       serverClock: "it goes by the clocks of the processes",
       close: "the client is the caller's",
       bound: "memcached forgets what was used least",

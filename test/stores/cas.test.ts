@@ -6,7 +6,7 @@ import { natsBackend } from "../../examples/custom-store/nats-store.js";
 import { describeWith, natsUrl } from "../helpers/services.js";
 
 const lacks = {
-  consumeTogether: "one write changes one key",
+  together: "one write changes one key",
   serverClock: "it goes by the clocks of the processes",
   close: "the backend is the caller's",
   bound: "the backend's own expiry bounds it",

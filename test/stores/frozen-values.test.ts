@@ -5,6 +5,7 @@ import { MemoryStore } from "sluice";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { casBench, goesOn, objectBench, sqlBench, take, type PostgresRow, type RedisRow, type TextRow } from "../vectors/frozen/benches.js";
 import { stored, type Subject } from "../vectors/frozen/history.js";
+import { callsOf } from "../../src/testing/store-calls.js";
 
 // A value without records: a row of a Durable Object is deleted in its place, and `casStore` gives it a millisecond.
 const isEmpty = (row: TextRow | null | undefined): boolean => row?.[1] === "sluice1";
@@ -31,7 +32,7 @@ describe.each(stored)("$why", (vector) => {
   });
   test("MemoryStore, which stores nothing", async () => {
     let now = 0;
-    const store = new MemoryStore({ clock: () => now }) as Subject;
+    const store: Subject = callsOf(new MemoryStore({ clock: () => now }));
     const bench = { store, set: (to: number) => void (now = to), load: () => undefined, read: () => null };
     const answers = await take(bench, vector, [...vector.first, ...vector.rest]);
     expect(answers.slice(vector.first.length)).toEqual(vector.answers);

@@ -244,8 +244,8 @@ silenceWarnings("SLUICE_COUNTED_TWIC");
 const { guard: _, ...unguarded } = later;
 // @ts-expect-error -- `readonly guard = guard()` from sluice/store is missing
 createLimiter({ policy, store: unguarded });
-expectTypeOf({ sync: true, clock: () => 0, consume: sync.consume.bind(sync) } as const).toExtend<SyncStore>();
-expectTypeOf({ sync: true, guard: guard(), clock: () => 0, consume: sync.consume.bind(sync) } as const).toExtend<SyncStore>();
+expectTypeOf({ sync: true, clock: () => 0, ask: sync.ask.bind(sync) } as const).toExtend<SyncStore>();
+expectTypeOf({ sync: true, guard: guard(), clock: () => 0, ask: sync.ask.bind(sync) } as const).toExtend<SyncStore>();
 
 // Options accept `undefined`, as a computed option may be.
 guard({ timeoutMs: undefined, breaker: { failures: undefined }, sharedBy: undefined });

@@ -2,12 +2,13 @@
 import cluster from "node:cluster";
 import { createLimiter, MemoryStore, perSecond, silenceWarnings, type AsyncStore } from "sluice";
 import { guard } from "sluice/store";
+import { storeOf } from "../helpers/store-of.js";
 
 /** Codes, by who was warned. */
 export type Heard = Record<string, string[]>;
 
 const policy = { capacity: 5, refill: perSecond(1) };
-const elsewhere: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(new Error("not asked")) };
+const elsewhere: AsyncStore = storeOf({ sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(new Error("not asked")) });
 
 const ways: Record<string, () => void> = {
   "another store": () => void createLimiter({ policy, store: elsewhere }),

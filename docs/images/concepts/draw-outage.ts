@@ -2,7 +2,7 @@
 // test/pictures.test.ts compares the two.
 import { realpathSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { createLimiter, createObserver, MemoryStore, perSecond, type AsyncStore, type Costs, type Decision, type Policy } from "../../../src/index.js";
+import { createLimiter, createObserver, MemoryStore, perSecond, type AsyncStore, type Decision, type StoreAnswer, type StoreCall } from "../../../src/index.js";
 import { guard } from "../../../src/store.js";
 import { ManualClock } from "../../../src/testing/manual-clock.js";
 import { cross, picture } from "./picture.js";
@@ -34,11 +34,11 @@ class StoreWithOutage implements AsyncStore {
     this.#inner = inner;
   }
 
-  consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+  async ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
     const now = this.clock();
     this.asked.push(now);
-    if (now >= DOWN_MS.from && now < DOWN_MS.to) return Promise.reject(new Error("connect ECONNREFUSED"));
-    return Promise.resolve(this.#inner.consume(policy, key, costs));
+    if (now >= DOWN_MS.from && now < DOWN_MS.to) throw new Error("connect ECONNREFUSED");
+    return this.#inner.ask(call);
   }
 }
 

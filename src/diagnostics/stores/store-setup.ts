@@ -8,10 +8,10 @@ import { openGuard } from "../../port/guarded-store.js";
 
 /** Throws a TypeError for a store that a limiter cannot use. */
 export function checkStore(store: Store): void {
-  if (typeof store !== "object" || store === null || typeof store.consume !== "function" || typeof store.sync !== "boolean") {
+  if (typeof store !== "object" || store === null || typeof store.ask !== "function" || typeof store.sync !== "boolean") {
     // A text is not quoted, because a URL contains the password.
     const got = typeof store === "string" ? "a string" : show(store);
-    throw new TypeError(`Expected \`store\` to be an object with \`sync\` and \`consume\`, got ${got}${cureForStore(store)}`);
+    throw new TypeError(`Expected \`store\` to be an object with \`sync\` and \`ask\`, got ${got}${cureForStore(store)}`);
   }
   const guard = memberOf(store, "guard");
   if (openGuard(guard) === undefined && (guard !== undefined || !store.sync)) {
@@ -60,7 +60,8 @@ interface NearStore {
   readonly transaction?: unknown;
   readonly client?: unknown;
   readonly href?: unknown;
-  readonly prototype?: { readonly consume?: unknown };
+  readonly prototype?: { readonly ask?: unknown };
+  readonly consume?: unknown;
 }
 
 const REDIS = "write `new RedisStore(client)`, from sluice/redis";
@@ -73,7 +74,7 @@ function cureForStore(store: unknown): string {
   if (typeof text === "string") return `. ${cureForText(text)}`;
   const of = Object(store) as NearStore;
   if (typeof of.then === "function") return ". Write `await` before it";
-  if (typeof of.prototype?.consume === "function") return ". Make one with `new`, such as `new MemoryStore()`";
+  if (typeof of.prototype?.ask === "function") return ". Make one with `new`, such as `new MemoryStore()`";
   if (typeof of.unsafe === "function") {
     return ". Of postgres.js, write `new PostgresStore((text, values) => sql.unsafe(text, values))`, from sluice/postgres";
   }
@@ -81,6 +82,7 @@ function cureForStore(store: unknown): string {
   if (typeof of.transaction === "function") return ". Of a database, use `sqlStore`, from sluice/store";
   if (typeof of.eval === "function" || typeof of.sendCommand === "function") return `. Of a client of Redis, ${REDIS}`;
   if (Object(of.client) === of.client) return `. Of options with a client, ${REDIS}`;
+  if (typeof of.consume === "function") return ". A store answers calls in one method, `ask`: see the guide to stores";
   return `. For memory, ${MEMORY}; for a client of Redis, ${REDIS}`;
 }
 

@@ -1,13 +1,12 @@
-import { checkAnswer, limiterChecks } from "#diagnostics";
-import { expected, memberOf } from "../../core/check.js";
-import { monotonicClock } from "../../core/clock.js";
+import { limiterChecks } from "#diagnostics";
+import { memberOf } from "../../core/check.js";
 import { mapCosts } from "../../core/cost.js";
 import type { Decision } from "../../core/decision.js";
 import { costAt } from "../../core/limit.js";
 import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
 import { markCharged, markTier } from "../../port/charged.js";
-import type { Charge } from "../../core/records.js";
-import type { Store } from "../../port/store.js";
+import type { Charge, StoreAnswer } from "../../core/records.js";
+import { takesTogether, type Store } from "../../port/store.js";
 import { holdingOf } from "../../port/dated.js";
 import type { BucketCharge, Charges, LimiterCharge } from "../charge.js";
 import { plainInternalsOf } from "../internals.js";
@@ -65,9 +64,8 @@ export function chargeAll(charges: readonly LimiterCharge[]): Decisions | Promis
 }
 
 /**
- * The positions of charges that are made in one step. Charges on a store with `consumeTogether` are one group, if the
- * store can take them together. Any other charge is a group of its own. So is one in shadow mode, because its refusal
- * must not refuse the others.
+ * The positions of charges that are made in one step: those on one store that takes them together. Any other charge is
+ * a group of its own. So is one in shadow mode, because its refusal must not refuse the others.
  */
 function groupsOf(charges: readonly LimiterCharge[]): readonly number[][] {
   const groups: number[][] = [];
@@ -77,19 +75,18 @@ function groupsOf(charges: readonly LimiterCharge[]): readonly number[][] {
     if (known !== undefined) return void known.push(i);
     const group = [i];
     groups.push(group);
-    if (!shadow && memberOf(store, "consumeTogether") !== undefined) byStore.set(store, group);
+    if (!shadow && Boolean(memberOf(store, "together"))) byStore.set(store, group);
   });
   return groups.flatMap((group) => {
     if (group.length === 1) return [group];
     const own = group.map((i) => charges[i] as LimiterCharge);
     const { store } = (own[0] as LimiterCharge).limiter;
-    const isApart = memberOf(store, "takesTogether")?.call(store, storeCharges(own)) === false;
-    return isApart ? group.map((i) => [i]) : [group];
+    return takesTogether(store, storeCharges(own)) ? [group] : group.map((i) => [i]);
   });
 }
 
-function storeCharges(charges: readonly LimiterCharge[]): readonly Charge[] {
-  return charges.map(({ policy, encoded: key, cost }) => ({ policy, key, cost }));
+function storeCharges(charges: readonly LimiterCharge[]): readonly [Charge, ...Charge[]] {
+  return charges.map(({ policy, encoded: key, cost }) => ({ policy, key, cost })) as [Charge, ...Charge[]];
 }
 
 /** Charges group by group until one refuses. */
@@ -116,10 +113,8 @@ function chargeGroup(charges: readonly LimiterCharge[]): readonly Decision[] | P
   if (charges.length === 1) return thenOne(askFor(first), (decision) => [decision]);
   const { store } = first.limiter;
   const { guarded } = plainInternalsOf(first.limiter);
-  const buckets = charges.map(({ policy, encoded }) => bucketId(policy, encoded));
-  const sentAt = monotonicClock();
-  const learn = (decisions: readonly Decision[]): readonly Decision[] => {
-    if (!store.sync) guarded.learnTime(decisions[0] as Decision, sentAt);
+  const taken = (answers: readonly StoreAnswer[]): readonly Decision[] => {
+    const decisions = answers as readonly Decision[];
     // When one limit refuses, nothing was taken, so the other decisions must not be settled.
     if (!isAllowed(decisions)) return decisions;
     return charges.map((charge, i) => {
@@ -129,30 +124,16 @@ function chargeGroup(charges: readonly LimiterCharge[]): readonly Decision[] | P
       return decision;
     });
   };
-  let isOver = false;
-  const send = (): readonly Decision[] | Promise<readonly Decision[]> =>
-    thenOne(chargeTogether(store, storeCharges(charges)), (decisions) => {
-      if (isOver && isAllowed(decisions)) releaseAllLate(charges, decisions);
-      return decisions;
-    });
-  return orElse(() => thenOne(guarded.call(buckets, send), learn), (error) => {
-    isOver = true;
-    return decideWithout(charges, error);
-  });
+  const late = (answers: readonly StoreAnswer[]): void => releaseAllLate(charges, answers as readonly Decision[]);
+  const call = { verb: "consume", parts: storeCharges(charges), from: undefined, move: undefined } as const;
+  return orElse(() => thenOne(guarded.ask(call, { late }), taken), (error) => decideWithout(charges, error));
 }
 
 // An answer that came after its timeout: what it took in flight must not be held until its date.
 function releaseAllLate(charges: readonly LimiterCharge[], decisions: readonly Decision[]): void {
+  if (!isAllowed(decisions)) return;
   charges.forEach(({ limiter: { store }, policy, encoded: key }, i) =>
     holdingOf(policy)?.giveBackLate({ store, policy, key, decision: decisions[i] as Decision }));
-}
-
-function chargeTogether(store: Store, charges: readonly Charge[]): readonly Decision[] | Promise<readonly Decision[]> {
-  return thenOne(store.consumeTogether?.(charges) as readonly Decision[] | Promise<readonly Decision[]>, (decisions) => {
-    const isComplete = Array.isArray(decisions) && decisions.length === charges.length;
-    if (!isComplete) throw new TypeError(expected("store.consumeTogether()", `a list of ${charges.length} decisions`, decisions));
-    return decisions.map((decision) => checkAnswer(decision, "consumeTogether"));
-  });
 }
 
 function asCharged({ limiter, policy }: LimiterCharge, decision: Decision): Decision {
@@ -199,7 +180,7 @@ function undo(charge: LimiterCharge, decision: Decision): void | Promise<void> {
   return orElse<void>(() => giveBack(charge, decision), () => undefined);
 }
 
-/** Null when the store has no `peek` or fails. */
+/** Null when the store fails, or cannot be asked for it. */
 function peekIfPossible(charge: LimiterCharge): Decision | null | Promise<Decision | null> {
   return orElse<Decision | null>(() => peekAt(charge), () => null);
 }

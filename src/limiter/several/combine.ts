@@ -2,7 +2,7 @@ import { expected, isPlain, memberOf, ownMembers } from "../../core/check.js";
 import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
-import { checkNotCosts, requireMethod, throwOrReject } from "../arguments.js";
+import { checkNotCosts, requireVerb, throwOrReject } from "../arguments.js";
 import { attachInternals, type Internals } from "../internals.js";
 import type { Charges } from "../charge.js";
 import type { Limiter, PlainLimiter } from "../limiter.js";
@@ -23,17 +23,17 @@ import { decisionOfParts } from "./decision-of-parts.js";
  * Keys, costs, policies and decisions go by the names of the members. `unlimited` as a member's key or policy leaves
  * that member out. A member may be a combination itself. Two members on one bucket are charged the sum of their costs.
  *
- * Limiters over one store with `consumeTogether` are charged in one atomic step, if the store can take their keys
- * together. Other limiters are charged in order. When one refuses, the earlier ones get their tokens back. Until then
- * those tokens are missing, and another caller may be refused. So put the limiter that refuses most first. If the store
- * fails in between, the tokens stay taken.
+ * Limiters over one store are charged in one atomic step, if the store can take their keys together. Other limiters are
+ * charged in order. When one refuses, the earlier ones get their tokens back. Until then those tokens are missing, and
+ * another caller may be refused. So put the limiter that refuses most first. If the store fails in between, the tokens
+ * stay taken.
  *
  * A member in shadow mode counts and never refuses. When a store fails, each member decides by its `onStoreError`. An
  * allowed decision is degraded if one of its parts is. Each observer is told once, of the decision that binds, and of
  * members in shadow mode.
  *
- * Throws a TypeError for an object that is not a limiter, for a waiter, and for a store that needs `adjust` to return
- * tokens and lacks it.
+ * Throws a TypeError for an object that is not a limiter, for a waiter, and for a store that needs the verb `adjust` to
+ * return tokens and lacks it.
  * @example
  * const store = new MemoryStore();
  * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) }, store });
@@ -133,7 +133,6 @@ function readMember(name: string, limiter: AnyLimiter): CombinationMember {
 /** Throws when a store that is charged before another cannot return tokens. */
 function checkReturns(parts: readonly PlainLimiter[]): void {
   const [{ store: first }] = parts as readonly [PlainLimiter];
-  const isOneStep =
-    parts.every(({ store }) => store === first) && memberOf(first, "consumeTogether") && !memberOf(first, "takesTogether");
-  if (!isOneStep) for (const { store } of parts.slice(0, -1)) requireMethod(store, "adjust");
+  const isOneStep = parts.every(({ store }) => store === first) && memberOf(first, "together") === true;
+  if (!isOneStep) for (const { store } of parts.slice(0, -1)) requireVerb(store, "adjust");
 }

@@ -4,7 +4,7 @@ import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, otherKey } from "../../port/charged.js";
-import { checkPolicyIn, requireMethod, tokensOf } from "../arguments.js";
+import { checkPolicyIn, requireVerb, tokensOf } from "../arguments.js";
 import { plainInternalsOf, type Act, type Internals, type VerbName } from "../internals.js";
 import type { BucketCharge, Charges, CombinedCharge } from "../charge.js";
 import { startAll } from "../now-or-later.js";
@@ -22,7 +22,7 @@ export function combinedActs(
       const charges = self().charges(keys, asked);
       const buckets = byBucket(charges);
       if (buckets.some(({ limiter }) => plainInternalsOf(limiter).tiers.wereCharged)) checkPolicyIn(asked);
-      for (const { limiter } of buckets) requireMethod(limiter.store, "peek");
+      for (const { limiter } of buckets) requireVerb(limiter.store, "peek");
       const peeks = buckets.map((bucket) => () => peekAt(bucket));
       return () => startAll(peeks, (all) => self().decisionOf(decisionsOfParts(charges.length, buckets, all), charges));
     },

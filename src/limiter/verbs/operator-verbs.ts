@@ -1,14 +1,16 @@
-import { expected, memberOf, positiveInteger, wholeNumber } from "../../core/check.js";
+import { expected, positiveInteger, wholeNumber } from "../../core/check.js";
 import { monotonicClock, readClock } from "../../core/clock.js";
 import { mapCosts } from "../../core/cost.js";
 import { costAt } from "../../core/limit.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
-import { LONGEST_BLOCK_MS } from "../../core/records.js";
+import type { StoreAnswer, StoreCall } from "../../core/records.js";
+import { peekGuarded } from "../../port/guarded-store.js";
+import { callOf, hasVerb, LONGEST_BLOCK_MS } from "../../port/store.js";
 import type { Origin } from "../../core/model.js";
 import { datedWorkOf } from "../../port/dated.js";
 import { isUnlimited } from "../unlimited.js";
-import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
+import { chosenPolicy, requireVerb, tokensOf } from "../arguments.js";
 import type { Act, Internals, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
 import { tellReturned } from "./returned.js";
@@ -28,22 +30,25 @@ export function createOperatorVerbs(
     debit: (key, tokens, options) => change(key, tokens, options, 1),
     credit: (key, tokens, options) => change(key, tokens, options, -1),
     block(key, forMs, options) {
-      const block = requireMethod(store, "block");
+      requireVerb(store, "block");
       if (wholeNumber("forMs", forMs) > LONGEST_BLOCK_MS) {
         throw new RangeError(expected("forMs", `at most ${LONGEST_BLOCK_MS}`, forMs));
       }
-      return onBucket(key, options, forMs === 0, (policy, encoded) => block.call(store, policy, encoded, forMs as number));
+      return onBucket(key, options, forMs === 0, (policy, encoded) => callOf("block", policy, encoded, forMs as number));
     },
     reset(key, options) {
-      const reset = requireMethod(store, "reset");
-      return onBucket(key, options, true, (policy, encoded) => reset.call(store, policy, encoded));
+      requireVerb(store, "reset");
+      return onBucket(key, options, true, (policy, encoded) => callOf("reset", policy, encoded, 0));
     },
   };
 
   function change(key: unknown, tokens: unknown, options: unknown, sign: 1 | -1): Act<void> {
-    const adjust = requireMethod(store, "adjust");
+    requireVerb(store, "adjust");
     const chosen = chosenPolicy(options, base);
-    if (isUnlimited(chosen)) return onBucket(key, options, false, doNothing);
+    if (isUnlimited(chosen)) {
+      encodeKey(key as Key);
+      return doNothing;
+    }
     if (typeof tokens === "number") positiveInteger("cost", tokens);
     const given = tokensOf(chosen, tokens);
     datedWorkOf(chosen)?.checkGiven(chosen, given, tokens);
@@ -59,7 +64,7 @@ export function createOperatorVerbs(
         key,
         options,
         sign < 0,
-        (policy, encoded) => adjust.call(store, policy, encoded, changes, from),
+        (policy, encoded) => callOf("adjust", policy, encoded, changes, { from }),
         (done) => {
           if (!done) throw tooMuch();
         },
@@ -74,31 +79,27 @@ export function createOperatorVerbs(
    */
   function madeNow(policy: Policy, key: string): Origin | undefined | Promise<Origin | undefined> {
     if (store.clock !== "server") return { since: readClock(store.clock) };
-    if (memberOf(store, "peek") === undefined) return undefined;
+    if (!hasVerb(store, "peek")) return undefined;
     const askedAt = monotonicClock();
     // An answer that took longer waited in a queue of the client, and this wait counts, too.
     const waitedMs = (): number => Math.max(0, monotonicClock() - askedAt - LONGEST_TRIP_MS);
-    return thenOne(guarded.peek(policy, key, 0), ({ at }) => ({ since: Math.floor(at - waitedMs()) }));
+    return thenOne(peekGuarded(guarded, policy, key, 0), ({ at }) => ({ since: Math.floor(at - waitedMs()) }));
   }
 
-  function onBucket<T>(
+  function onBucket(
     key: unknown,
     options: unknown,
     givesBack: boolean,
-    send: (policy: Policy, encoded: string) => T | Promise<T>,
-    check: (answer: T) => void = doNothing,
+    write: (policy: Policy, encoded: string) => StoreCall,
+    check: (answer: StoreAnswer) => void = doNothing,
   ): Act<void> {
     const policy = chosenPolicy(options, base);
     const encoded = encodeKey(key as Key);
     if (isUnlimited(policy)) return doNothing;
-    const bucket = bucketId(policy, encoded);
     return () =>
-      thenOne(
-        guarded.call([bucket], () => send(policy, encoded)),
-        (answer) => {
-          check(answer);
-          if (givesBack) tellReturned(store, bucket);
-        },
-      );
+      thenOne(guarded.ask(write(policy, encoded)), ([answer]) => {
+        check(answer);
+        if (givesBack) tellReturned(store, bucketId(policy, encoded));
+      });
   }
 }

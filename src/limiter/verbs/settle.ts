@@ -8,7 +8,8 @@ import type { Origin } from "../../core/model.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, checkChargedKey, isCharged, markCharged, tierOf } from "../../port/charged.js";
 import { holdingOf } from "../../port/dated.js";
-import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
+import { callOf } from "../../port/store.js";
+import { chosenPolicy, requireVerb, tokensOf } from "../arguments.js";
 import type { Act, GateLimiter, Internals, PlainInternals } from "../internals.js";
 import { orElse, thenOne } from "../now-or-later.js";
 import { correction, refundableUntil } from "./refundable.js";
@@ -34,7 +35,7 @@ export function createSettle(
     const chosen = isOurs ? charged : named;
     if (isUnlimited(chosen)) return settleNothing;
     const policy: Policy = chosen;
-    const adjust = requireMethod(store, "adjust");
+    requireVerb(store, "adjust");
     if (isOurs) checkChargedKey(decision, encoded, key);
     const taken = isOurs ? costsOf(decision, policy) : policy.ownCosts;
     const given = tokensOf(policy, actual, taken);
@@ -63,7 +64,6 @@ export function createSettle(
       const changes = correction(decision, policy, taken, used, guarded.now() - decision.at);
       // A change of 0 needs no call, and so says nothing about the store.
       if (changes === 0) return true;
-      const call = isInBackground ? guarded.inBackground : guarded.call;
       const origin = { at: from.at, heldAt: from.heldAt, since: refundableUntil(decision, policy, changes) };
       const failed = (error: unknown): void => tellFailed(observer, limiterOf(), { policy, key: key as Key, changes }, error);
       let isKept = false;
@@ -74,15 +74,15 @@ export function createSettle(
         // Tokens in flight would come back late, so this settlement is made again when the store is available.
         isKept = holdingOf(policy)?.later(isRelease ? make : settle, store, failed) ?? false;
       };
-      const send = () => adjust.call(store, policy, encoded, changes, origin);
-      const made = orElse(() => call([bucketId(policy, encoded)], send, notAsked), (error) => {
+      const call = callOf("adjust", policy, encoded, changes, { from: origin });
+      const made = orElse(() => guarded.ask(call, { inBackground: isInBackground, notAsked }), (error) => {
         if (!isKept) failed(error);
         throw error;
       });
-      return told(thenOne(made, (done) => (settleLocally(from), done)));
+      return told(thenOne(made, ([done]) => (settleLocally(from), done as boolean)));
     }
 
-    function settleLocally(from: Origin): boolean | Promise<boolean> {
+    function settleLocally(from: Origin): boolean {
       const charge = guarded.localChargeOf(decision);
       // Nothing was taken if `onStoreError: "allow"` let the call through.
       if (charge === null) return false;
@@ -90,7 +90,7 @@ export function createSettle(
       const changes = correction(made, share, costsOf(made, share), used, readClock(local.clock as Clock) - made.at);
       // Of a decision of the store, what was used beyond that was not taken here.
       const own = decision.degraded ? changes : mapCosts(share, changes, (change) => Math.min(0, change));
-      return requireMethod(local, "adjust").call(local, share, encoded, own, from);
+      return local.ask(callOf("adjust", share, encoded, own, { from }))[0] as boolean;
     }
 
     function told(settled: boolean | Promise<boolean>): boolean | Promise<boolean> {

@@ -7,18 +7,15 @@
  */
 import { checkOptions, expected } from "../../core/check.js";
 import { readClock, sharedClock, type Clock } from "../../core/clock.js";
-import type { Decision } from "../../core/decision.js";
-import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/model.js";
 import { guard } from "../../guard/guard.js";
 import { GUARD_OPTIONS, guardOptionsOf } from "../../guard/options.js";
 import type { GuardOptions } from "../../port/guard-options.js";
-import type { Charge } from "../../core/records.js";
+import { STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../../port/store.js";
 import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
-import type { BucketCall, BucketPart } from "./call.js";
+import type { BucketPart } from "./call.js";
 import type { BucketMethods } from "./with-buckets.js";
 
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
@@ -59,14 +56,14 @@ export class DurableObjectStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
   readonly kinds = LIMIT_KINDS;
+  readonly verbs = STORE_VERBS;
+  /** Whether one call can have several parts: with `object` alone. */
+  readonly together: boolean;
   readonly guard: Guard;
 
   readonly #namespace: BucketNamespace;
   readonly #object: string | undefined;
   readonly #texts = new WeakMap<Policy, string>();
-
-  /** Takes all of at most 128 charges or none. Absent without `object`, because one step changes one object. */
-  readonly consumeTogether?: (charges: readonly Charge[]) => Promise<readonly Decision[]>;
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(namespace: BucketNamespace, options: DurableObjectStoreOptions = {}) {
@@ -86,60 +83,24 @@ export class DurableObjectStore implements AsyncStore {
     this.guard = guard(guardOptionsOf(own));
     this.#namespace = namespace;
     this.#object = object;
-    if (object !== undefined) this.consumeTogether = (charges) => this.#consumeTogether(charges);
+    // One step changes one object.
+    this.together = object !== undefined;
   }
 
-  async consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return this.#askOne<Decision>("consume", policy, key, costs);
-  }
-
-  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return this.#askOne<Decision>("peek", policy, key, costs);
-  }
-
-  async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
-    const [done] = await this.#ask("adjust", [this.#part(policy, key, changes)], { from });
-    return done as boolean;
-  }
-
-  async renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<boolean> {
-    const [isHeld] = await this.#ask("renew", [this.#part(policy, key, tokens)], { move });
-    return isHeld as boolean;
-  }
-
-  async block(policy: Policy, key: string, forMs: number): Promise<void> {
-    await this.#askOne("block", policy, key, forMs);
-  }
-
-  async reset(policy: Policy, key: string): Promise<void> {
-    await this.#askOne("reset", policy, key, 0);
-  }
-
-  async #consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
-    checkCharges(charges);
-    if (charges.length === 0) return [];
-    const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
-    return this.#ask("consume", parts) as Promise<readonly Decision[]>;
-  }
-
-  async #askOne<Answer>(verb: BucketCall["verb"], policy: Policy, key: string, amount: Costs): Promise<Answer> {
-    const [answer] = await this.#ask(verb, [this.#part(policy, key, amount)]);
-    return answer as Answer;
-  }
-
-  // The stub belongs to the request that made it, so no two calls share one (law L15).
-  #ask(
-    verb: BucketCall["verb"], parts: readonly BucketPart[], dates?: Pick<BucketCall, "from" | "move">,
-  ): Promise<readonly unknown[]> {
-    const id = this.#namespace.idFromName(this.#object ?? (parts[0] as BucketPart).name);
+  async ask({ verb, parts, from, move }: StoreCall): Promise<readonly StoreAnswer[]> {
+    if (parts.length > 1) checkCharges(parts);
+    const asked = parts.map((part) => this.#part(part));
+    const id = this.#namespace.idFromName(this.#object ?? (asked[0] as BucketPart).name);
+    // The stub belongs to the request that made it, so no two calls share one (law L15).
     const stub = this.#namespace.get(id as never) as BucketMethods;
-    return stub.sluice({ verb, parts, now: this.clock === "server" ? undefined : readClock(this.clock), ...dates });
+    const now = this.clock === "server" ? undefined : readClock(this.clock);
+    return stub.sluice({ verb, parts: asked, now, from, move }) as Promise<readonly StoreAnswer[]>;
   }
 
-  #part(policy: Policy, key: string, amount: Costs): BucketPart {
+  #part({ policy, key, cost }: Charge): BucketPart {
     const name = bucketName(policy, key);
     let text = this.#texts.get(policy);
     if (text === undefined) this.#texts.set(policy, (text = JSON.stringify(policy)));
-    return { name, policy: text, amount };
+    return { name, policy: text, amount: cost };
   }
 }

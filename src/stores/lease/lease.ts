@@ -14,7 +14,8 @@ import { ServerClock } from "../../guard/server-clock.js";
 import { sharesWork } from "../../platform.js";
 import { markNew } from "../../port/charged.js";
 import { openGuard, type OpenGuard } from "../../port/guarded-store.js";
-import { checkDecision, type AsyncStore } from "../../port/store.js";
+import type { StoreAnswer, StoreCall } from "../../core/records.js";
+import { callOf, checkAnswerList, hasVerb, type AsyncStore } from "../../port/store.js";
 import { checkTime, timeCure, type Time } from "../../port/time.js";
 import { isInUse, peekLease, returnable, type LeaseEffect } from "./key-lease.js";
 import { Leases, type KeyLease } from "./leases.js";
@@ -75,7 +76,7 @@ export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
   const { leaseMs, time } = checkOptions(options, ["leaseMs", "time"], "an object with `leaseMs`", timeCure);
   positiveInteger("leaseMs", leaseMs);
   const clocks = checkTime(time);
-  if (typeof store?.consume !== "function" || store.sync !== false) {
+  if (typeof store?.ask !== "function" || store.sync !== false) {
     throw new TypeError(
       `${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`,
     );
@@ -96,7 +97,6 @@ function overLeases(store: AsyncStore, inside: OpenGuard, leaseMs: number, now: 
   const leases = new Leases(leaseMs);
   const serverClock = new ServerClock(store.clock);
   let isClosed = false;
-  const has = (name: keyof AsyncStore): boolean => memberOf(store, name) !== undefined;
 
   /** The decision of the lease, in the store's place. Null when there is none, or it needs a call. */
   function decideHere(policy: Policy, key: string, costs: Costs): Decision | null {
@@ -105,10 +105,15 @@ function overLeases(store: AsyncStore, inside: OpenGuard, leaseMs: number, now: 
   }
 
   async function consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    if (isClosed || !isLeasable(policy, costs)) return store.consume(policy, key, costs);
+    if (isClosed || !isLeasable(policy, costs)) return take(policy, key, costs);
     const at = now();
     const lease = leases.ask(policy, key, costs, at);
-    return lease === undefined ? store.consume(policy, key, costs) : decide(lease, policy, costs, at);
+    return lease === undefined ? take(policy, key, costs) : decide(lease, policy, costs, at);
+  }
+
+  /** The store's own `consume`. */
+  async function take(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return checkAnswerList("consume", 1, await store.ask(callOf("consume", policy, key, costs)))[0] as Decision;
   }
 
   /** Does what the lease wants until the request is decided. */
@@ -118,10 +123,10 @@ function overLeases(store: AsyncStore, inside: OpenGuard, leaseMs: number, now: 
     let calls = 0;
     while (effect.what !== "decide") {
       if (effect.what === "forget") leases.drop(policy, key);
-      if (effect.what === "forget" || effect.what === "pass") return store.consume(policy, key, cost);
+      if (effect.what === "forget" || effect.what === "pass") return take(policy, key, cost);
       if (effect.what === "call") {
         calls += 1;
-        effect = await take(lease, effect.take, cost);
+        effect = await takeAhead(lease, effect.take, cost);
       } else {
         if (effect.what === "wait") await lease.flight;
         effect = lease.tell({ what: "again", cost, now: now(), since: at.steady, calls });
@@ -130,12 +135,12 @@ function overLeases(store: AsyncStore, inside: OpenGuard, leaseMs: number, now: 
     return effect.decision;
   }
 
-  function take(lease: KeyLease, taken: Take, cost: number): Promise<LeaseEffect> {
+  function takeAhead(lease: KeyLease, taken: Take, cost: number): Promise<LeaseEffect> {
     const { policy, key } = lease;
     const sentAt = monotonicClock();
     const ask = async (): Promise<LeaseEffect> => {
       try {
-        const answer = checkDecision(await later(() => store.consume(policy, key, taken.ask)), "consume");
+        const answer = await take(policy, key, taken.ask);
         serverClock.learn(answer, sentAt);
         return lease.tell({ what: "answered", take: taken, answer, cost, now: now() });
       } catch (error) {
@@ -153,30 +158,70 @@ function overLeases(store: AsyncStore, inside: OpenGuard, leaseMs: number, now: 
   }
 
   // Dropped twice: a call for more may reach the store before the change does, and its answer may come after it.
-  async function changeAll<T>(policy: Policy, key: string, change: () => Promise<T>): Promise<T> {
+  async function changeAll(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    const [{ policy, key }] = call.parts;
     leases.drop(policy, key);
     try {
-      return await change();
+      return await store.ask(call);
     } finally {
       leases.drop(policy, key);
     }
   }
 
+  async function peek(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    const [{ policy, key, cost }] = call.parts;
+    const lease = isLeasable(policy, cost) ? leases.find(policy, key) : undefined;
+    const known = lease && peekLease(lease.state, cost as number, now());
+    return known ? [known] : store.ask(call);
+  }
+
+  async function adjust(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    const [{ policy, key, cost }] = call.parts;
+    const tokens = typeof cost === "number" ? cost : 0;
+    // Tokens of a lease that are given back here must not go back again with its next call.
+    if (tokens < 0) leases.find(policy, key)?.tell({ what: "refunding", tokens: 0 - tokens });
+    const answers = await store.ask(call);
+    if (answers[0] === true) leases.find(policy, key)?.tell({ what: "adjusted", tokens });
+    return answers;
+  }
+
+  // The end of a block leaves the limits as they are, and so the tokens of a lease.
+  async function endBlock(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    const answers = await store.ask(call);
+    const [{ policy, key }] = call.parts;
+    // A lease without tokens remembers the wait of the block.
+    const lease = leases.find(policy, key);
+    if (lease !== undefined && returnable(lease.state, now()) === 0) lease.tell({ what: "ended" });
+    return answers;
+  }
+
+  async function ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    const { verb, parts: [{ policy, key, cost }, ...others] } = call;
+    if (verb === "consume" && others.length === 0) return [await consume(policy, key, cost)];
+    if (verb === "peek") return peek(call);
+    if (verb === "adjust") return adjust(call);
+    if (verb === "block" && cost === 0) return endBlock(call);
+    return verb === "block" || verb === "reset" ? changeAll(call) : store.ask(call);
+  }
+
+  const [kinds, recall, together] = [memberOf(store, "kinds"), memberOf(store, "recall"), memberOf(store, "together")];
   return {
     sync: false,
     clock: store.clock,
     // Tokens that are taken ahead would belong to the window of the call that took them, not to that of their use.
-    ...(has("kinds") && store.kinds && { kinds: store.kinds.filter((kind) => kind !== "window") }),
-    consume,
+    kinds: kinds?.filter((kind) => kind !== "window"),
+    verbs: memberOf(store, "verbs"),
+    together: typeof together === "function" ? (parts) => together.call(store, parts) : together,
+    ask,
     guard: {
       // The guard of the store: it and its leased form have one timeout, one circuit breaker and one local share.
       protect(given, setup) {
         const guarded = inside.protect(given, setup);
         return {
           ...guarded,
-          // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `consume` is still called.
+          // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `ask` is still called.
           consume(policy, key, costs) {
-            const here = given.consume === consume ? decideHere(policy, key, costs) : null;
+            const here = given.ask === ask ? decideHere(policy, key, costs) : null;
             if (here === null) return guarded.consume(policy, key, costs);
             const decision = markNew(here, given, key);
             guarded.granted(policy, key, costs, decision);
@@ -190,55 +235,21 @@ function overLeases(store: AsyncStore, inside: OpenGuard, leaseMs: number, now: 
         };
       },
     } as OpenGuard,
-    ...(has("recall") && {
-      recall: (policy, key, costs) => (isHeld(policy, key) ? null : (store.recall?.(policy, key, costs) ?? null)),
+    ...(recall && {
+      recall: (policy, key, costs) => (isHeld(policy, key) ? null : recall.call(store, policy, key, costs)),
     }),
-    ...(has("peek") && {
-      async peek(policy, key, costs) {
-        const lease = isLeasable(policy, costs) ? leases.find(policy, key) : undefined;
-        const known = lease && peekLease(lease.state, costs as number, now());
-        return known ?? (store.peek?.(policy, key, costs) as Promise<Decision>);
-      },
-    }),
-    ...(has("adjust") && {
-      async adjust(policy, key, changes, from) {
-        const tokens = typeof changes === "number" ? changes : 0;
-        // Tokens of a lease that are given back here must not go back again with its next call.
-        if (tokens < 0) leases.find(policy, key)?.tell({ what: "refunding", tokens: 0 - tokens });
-        const isDone = (await store.adjust?.(policy, key, changes, from)) as boolean;
-        if (isDone) leases.find(policy, key)?.tell({ what: "adjusted", tokens });
-        return isDone;
-      },
-    }),
-    ...(has("renew") && {
-      renew: async (policy, key, tokens, move) => store.renew?.(policy, key, tokens, move) as Promise<boolean>,
-    }),
-    ...(has("consumeTogether") && {
-      consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]>,
-    }),
-    ...(has("takesTogether") && { takesTogether: (charges) => store.takesTogether?.(charges) as boolean }),
-    ...(has("block") && {
-      async block(policy, key, forMs) {
-        // The end of a block leaves the limits as they are, and so the tokens of a lease.
-        if (forMs > 0) return changeAll(policy, key, async () => store.block?.(policy, key, forMs));
-        await store.block?.(policy, key, 0);
-        // A lease without tokens remembers the wait of the block.
-        const lease = leases.find(policy, key);
-        if (lease !== undefined && returnable(lease.state, now()) === 0) lease.tell({ what: "ended" });
-      },
-    }),
-    ...(has("reset") && { reset: (policy, key) => changeAll(policy, key, async () => store.reset?.(policy, key)) }),
     async close() {
       isClosed = true;
-      const giveBack = async (lease: KeyLease): Promise<unknown> => {
+      const giveBack = async (lease: KeyLease): Promise<void> => {
         const tokens = returnable(lease.state, now());
         lease.tell({ what: "ended" });
         const until = Math.floor(serverClock.seenAt) + leaseMs; // until then, these tokens are still there
         const from = Number.isNaN(until) ? undefined : { since: until };
-        return tokens > 0 && has("adjust") && store.adjust?.(lease.policy, lease.key, 0 - tokens, from);
+        if (tokens === 0 || !hasVerb(store, "adjust")) return;
+        await store.ask(callOf("adjust", lease.policy, lease.key, 0 - tokens, { from }));
       };
       await Promise.allSettled([...leases.all()].map(giveBack)); // what a store does not take back lapses
-      if (has("close")) await store.close?.();
+      await memberOf(store, "close")?.call(store);
     },
   };
 }
@@ -248,6 +259,3 @@ function isLeasable({ limits, maxCost }: Policy, costs: Costs): costs is number 
   if (limits.length > 1 || limits[0].kind.apart !== undefined || !Number.isSafeInteger(costs)) return false;
   return (costs as number) >= 1 && (costs as number) <= maxCost;
 }
-
-/** The result of `make` as a promise: an exception becomes a rejection. */
-const later = async <T>(make: () => Promise<T>): Promise<T> => make();

@@ -2,13 +2,14 @@ import { limiterChecks } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { lostTimeOf, monotonicClock, readClock, type Clock, type LostTime } from "../../core/clock.js";
 import {
-  BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, redateBlock, type Charge,
+  BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, redateBlock, STORE_VERBS, type Charge, type StoreAnswer,
+  type StoreCall,
 } from "../../core/records.js";
 import type { Costs } from "../../core/limit.js";
 import { adjust, renewHeld, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { Limit, Move, Origin } from "../../core/model.js";
+import type { Limit, Move } from "../../core/model.js";
 import { checkNamedOnce, LIMIT_KINDS, type SyncStore } from "../../port/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
@@ -78,6 +79,8 @@ export class MemoryStore implements SyncStore {
   readonly sync = true;
   readonly clock: Clock;
   readonly kinds = LIMIT_KINDS;
+  readonly verbs = STORE_VERBS;
+  readonly together = true;
   readonly #lost: LostTime;
 
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
@@ -113,60 +116,11 @@ export class MemoryStore implements SyncStore {
     this.#table = new MemoryTable(maxKeys, this.#lost);
   }
 
-  consume(policy: Policy, key: string, costs: Costs): Decision {
-    const now = readClock(this.clock);
-    const decision = this.#take(policy, key, costs, now);
-    return decision.allowed || !this.#lost.look(now) ? decision : this.#take(policy, key, costs, now);
-  }
-
-  /** Takes all charges or none, in one step. Throws a TypeError when two charges name the same bucket. */
-  consumeTogether(charges: readonly Charge[]): readonly Decision[] {
-    checkNamedOnce(charges);
-    const now = readClock(this.clock);
-    const would = charges.map(({ policy, key, cost }) => this.#peek(policy, key, cost, now));
-    const all = would.every(({ allowed }) => allowed);
-    return charges.map(({ policy, key, cost }, i) => {
-      // A cost above every capacity takes nothing, and brings old records to the numbers of the policy all the same.
-      const decision = this.#take(policy, key, all ? cost : Infinity, now);
-      return all ? decision : (would[i] as Decision);
-    });
-  }
-
-  peek(policy: Policy, key: string, costs: Costs): Decision {
-    return this.#peek(policy, key, costs, readClock(this.clock));
-  }
-
-  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): boolean {
-    const now = readClock(this.clock);
-    const entry = this.#load(policy, key);
-    const done = adjust(entry.buckets, policy, changes, now, from);
-    if (done) this.#save(entry, now);
-    return done;
-  }
-
-  renew(policy: Policy, key: string, tokens: Costs, move: Move): boolean {
-    const now = readClock(this.clock);
-    const entry = this.#load(policy, key);
-    const isHeld = renewHeld(entry.buckets, policy, tokens, now, move);
-    this.#save(entry, now);
-    return isHeld;
-  }
-
-  /** A block takes the place of one bucket. */
-  block(policy: Policy, key: string, forMs: number): void {
-    const now = readClock(this.clock);
-    this.#load(policy, key);
-    if (forMs === 0) return this.#table.delete(this.#bucketKey, this.#blocks);
-    this.#table.get(this.#bucketKey, this.#blocks, this.#block);
-    extendBlock(this.#block, forMs, now);
-    this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
-  }
-
-  reset(policy: Policy, key: string): void {
-    this.#load(policy, key);
-    // Includes buckets of limits that this version of the policy does not have.
-    this.#table.delete(this.#bucketKey, null);
-    for (const table of this.#apart.values()) table.delete(this.#bucketKey, null);
+  /** Carries out a call, at once. */
+  ask(call: StoreCall): readonly StoreAnswer[] {
+    const { verb, parts } = call;
+    if (verb === "consume" && parts.length > 1) return this.#consumeTogether(parts);
+    return parts.map((part) => this.#answer(call, part));
   }
 
   /** Returns how many buckets are kept now, and how many busy ones were removed since the store was created. */
@@ -174,6 +128,53 @@ export class MemoryStore implements SyncStore {
     const tables = [this.#table, ...this.#apart.values()];
     const sumOf = (count: "size" | "evictedBusy"): number => tables.reduce((sum, table) => sum + table[count], 0);
     return { buckets: sumOf("size"), evictedBusy: sumOf("evictedBusy") };
+  }
+
+  // `ask` for a `consume`, without its lists. For limiters alone.
+  private consume(policy: Policy, key: string, costs: Costs): Decision {
+    const now = readClock(this.clock);
+    const decision = this.#take(policy, key, costs, now);
+    return decision.allowed || !this.#lost.look(now) ? decision : this.#take(policy, key, costs, now);
+  }
+
+  #consumeTogether(parts: readonly Charge[]): readonly Decision[] {
+    checkNamedOnce(parts);
+    const now = readClock(this.clock);
+    const would = parts.map(({ policy, key, cost }) => this.#peek(policy, key, cost, now));
+    const all = would.every(({ allowed }) => allowed);
+    return parts.map(({ policy, key, cost }, i) => {
+      // A cost above every capacity takes nothing, and brings old records to the numbers of the policy all the same.
+      const decision = this.#take(policy, key, all ? cost : Infinity, now);
+      return all ? decision : (would[i] as Decision);
+    });
+  }
+
+  #answer({ verb, from, move }: StoreCall, { policy, key, cost }: Charge): StoreAnswer {
+    if (verb === "consume") return this.consume(policy, key, cost);
+    const now = readClock(this.clock);
+    if (verb === "peek") return this.#peek(policy, key, cost, now);
+    const entry = this.#load(policy, key);
+    if (verb === "reset") return this.#forget();
+    if (verb === "block") return this.#blockFor(cost as number, now);
+    const isDone = verb === "renew"
+      ? renewHeld(entry.buckets, policy, cost, now, move as Move)
+      : adjust(entry.buckets, policy, cost, now, from);
+    if (isDone || verb === "renew") this.#save(entry, now);
+    return isDone;
+  }
+
+  // A block takes the place of one bucket.
+  #blockFor(forMs: number, now: number): void {
+    if (forMs === 0) return this.#table.delete(this.#bucketKey, this.#blocks);
+    this.#table.get(this.#bucketKey, this.#blocks, this.#block);
+    extendBlock(this.#block, forMs, now);
+    this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
+  }
+
+  // Also the buckets of limits that this version of the policy does not have.
+  #forget(): void {
+    this.#table.delete(this.#bucketKey, null);
+    for (const table of this.#apart.values()) table.delete(this.#bucketKey, null);
   }
 
   #peek(policy: Policy, key: string, costs: Costs, now: number): Decision {
@@ -245,3 +246,13 @@ export class MemoryStore implements SyncStore {
     return table;
   }
 }
+
+/**
+ * The decision of a memory store on a `consume`, without the lists of `ask`. Undefined when a subclass or a spy
+ * replaced `ask`.
+ */
+export function consumeIn(store: MemoryStore, policy: Policy, key: string, costs: Costs): Decision | undefined {
+  return store.ask === ownAsk ? store["consume"](policy, key, costs) : undefined;
+}
+
+const ownAsk = MemoryStore.prototype.ask;

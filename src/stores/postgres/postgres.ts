@@ -8,9 +8,9 @@ import { costAt, type Costs } from "../../core/limit.js";
 import { isHeldAt, type Decision } from "../../core/decision.js";
 import { ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/model.js";
+import type { Move } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
-import type { Charge } from "../../core/records.js";
+import { STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
@@ -66,6 +66,8 @@ export class PostgresStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
   readonly kinds = LIMIT_KINDS;
+  readonly verbs = STORE_VERBS;
+  readonly together = true;
   readonly guard: Guard;
 
   readonly #client: PostgresClient;
@@ -103,7 +105,27 @@ export class PostgresStore implements AsyncStore {
     await migrateTable(this.#client, this.#table);
   }
 
-  consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+  /**
+   * Carries out a call. A `consume` of several parts is one transaction and always asks the server, which locks buckets
+   * in one fixed order, so calls never deadlock. A block lasts as long as the row: a crash of the database ends it.
+   */
+  async ask({ verb, parts, from, move }: StoreCall): Promise<readonly StoreAnswer[]> {
+    if (verb === "consume" && parts.length > 1) return this.#consumeTogether(parts);
+    const [{ policy, key, cost }] = parts;
+    if (verb === "consume") return [await this.#consume(policy, key, cost)];
+    if (verb === "peek") return [(await this.#runOne("p", policy, key, cost)).peek(policy, cost)];
+    if (verb === "adjust") return [(await this.#change("a", policy, key, cost, { from, moved: undefined, to: undefined })).fits];
+    if (verb === "renew") return [await this.#renew(policy, key, cost, move as Move)];
+    if (verb === "block") return [await this.#block(policy, key, cost as number)];
+    await this.#change("d", policy, key, 0);
+    return [undefined];
+  }
+
+  recall(policy: Policy, key: string, costs: Costs): Decision | null {
+    return this.#denials.isEmpty ? null : this.#denials.recall(policy, key, costs);
+  }
+
+  #consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     return new Promise((resolve, reject) => {
       // `decideBatch` adds up costs and compares them with the tokens left.
       checkCosts(policy, costs);
@@ -114,22 +136,8 @@ export class PostgresStore implements AsyncStore {
     });
   }
 
-  recall(policy: Policy, key: string, costs: Costs): Decision | null {
-    return this.#denials.isEmpty ? null : this.#denials.recall(policy, key, costs);
-  }
-
-  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    const { snapshots } = await this.#runQueued("p", [makePart(policy, key, costs)]);
-    return (snapshots[0] as Snapshot).peek(policy, costs);
-  }
-
-  /**
-   * Takes all of at most 128 charges or none, in one transaction. Always asks the server. The server locks buckets in
-   * one fixed order, so calls never deadlock.
-   */
-  async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
+  async #consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
     checkCharges(charges);
-    if (charges.length === 0) return [];
     const parts = charges.map(({ policy, key, cost }) => makePart(policy, key, cost));
     const { snapshots, start } = await this.#runQueued("c", parts);
     const all = snapshots.every(({ fits }) => fits);
@@ -141,17 +149,12 @@ export class PostgresStore implements AsyncStore {
     });
   }
 
-  async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
-    return (await this.#change("a", policy, key, changes, { from, moved: undefined, to: undefined })).fits;
-  }
-
-  async renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<boolean> {
+  async #renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<boolean> {
     const { now } = await this.#change("a", policy, key, 0, { from, moved: tokens, to });
     return isHeldAt(policy, from, now);
   }
 
-  /** A block lasts as long as the row: a crash of the database ends it. */
-  async block(policy: Policy, key: string, forMs: number): Promise<void> {
+  async #block(policy: Policy, key: string, forMs: number): Promise<void> {
     const { blockMs } = await this.#change("b", policy, key, forMs);
     if (forMs > 0 || blockMs === 0) return;
     throw new StoreError(
@@ -160,16 +163,11 @@ export class PostgresStore implements AsyncStore {
     );
   }
 
-  async reset(policy: Policy, key: string): Promise<void> {
-    await this.#change("d", policy, key, 0);
-  }
-
   // Dropped twice: a decision that is queued before the change may be refused and remembered in between.
   async #change(what: "a" | "b" | "d", policy: Policy, key: string, tokens: Costs, dates?: PartDates): Promise<Snapshot> {
     this.#denials.drop(policy, key);
     try {
-      const { snapshots } = await this.#runQueued(what, [makePart(policy, key, tokens, dates)]);
-      return snapshots[0] as Snapshot;
+      return await this.#runOne(what, policy, key, tokens, dates);
     } finally {
       this.#denials.drop(policy, key);
     }
@@ -192,6 +190,11 @@ export class PostgresStore implements AsyncStore {
     if (tokens < 1 || tokens > policy.maxCost) return null;
     const name = rowName(policy, key);
     return name.length > LONGEST_PLAIN_NAME ? null : this.#grants.ask({ turn, policy, name, tokens });
+  }
+
+  async #runOne(what: Operation, policy: Policy, key: string, tokens: Costs, dates?: PartDates): Promise<Snapshot> {
+    const { snapshots } = await this.#runQueued(what, [makePart(policy, key, tokens, dates)]);
+    return snapshots[0] as Snapshot;
   }
 
   #runQueued(what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {

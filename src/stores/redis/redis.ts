@@ -8,10 +8,10 @@ import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { hasOwn, ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/model.js";
+import type { Move } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
-import type { Charge } from "../../core/records.js";
-import { LIMIT_KINDS, type AsyncStore, type Guard } from "../../port/store.js";
+import { STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
+import { callOf, LIMIT_KINDS, type AsyncStore, type Guard } from "../../port/store.js";
 import { guardStarting } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
 import { sharesWork } from "../../platform.js";
@@ -72,6 +72,7 @@ export class RedisStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
   readonly kinds = LIMIT_KINDS;
+  readonly verbs = STORE_VERBS;
   readonly guard: Guard;
 
   readonly #prefix: string;
@@ -80,19 +81,10 @@ export class RedisStore implements AsyncStore {
   readonly #router: RequestRouter;
 
   /**
-   * Whether one call can take the charges, by the client's slot map. Present only on a cluster without a hash tag in
-   * `prefix`. When it is absent, `consumeTogether` can take all charges.
+   * Whether one call can have the parts. On a cluster without a hash tag in `prefix`, such as `"{sluice}"`, only if all
+   * keys are on one node by the client's slot map; before Redis 7, in one slot.
    */
-  readonly takesTogether?: (charges: readonly Charge[]) => boolean;
-
-  /**
-   * Makes at most 128 charges, all of them or none. Always calls the server.
-   *
-   * A cluster can change several keys in one step only if they are on one node. Before Redis 7 they must be in one
-   * slot. For other keys it rejects with a StoreError with `"ERR_STORE_APART"`, and takes nothing. With a hash tag in
-   * `prefix`, such as `"{sluice}"`, it works for all keys.
-   */
-  readonly consumeTogether = (charges: readonly Charge[]): Promise<readonly Decision[]> => this.#consumeTogether(charges);
+  readonly together: boolean | ((parts: readonly Charge[]) => boolean);
 
   /**
    * Sends no command yet. Throws a TypeError or RangeError that names the wrong argument. Throws a TypeError for a
@@ -116,52 +108,51 @@ export class RedisStore implements AsyncStore {
     const largest = sharesWork() ? LARGEST_BATCH : 1;
     const setup = cluster && !isOneSlot ? { client, keyPrefix } : null;
     this.#router = new RequestRouter((...asked) => this.#calls.send(...asked), largest, setup);
-    if (setup !== null) {
-      this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
-    }
+    const isOneCall = (parts: readonly Charge[]): boolean =>
+      this.#router.canCarry(parts.map(({ policy, key }) => this.#part(policy, key, 0)));
+    this.together = setup === null || isOneCall;
   }
 
-  consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return new Promise((resolve, reject) => this.#consume(policy, key, costs, { resolve, reject }));
+  /**
+   * Carries out a call. A `consume` of several parts always calls the server; when one call cannot have them, it
+   * rejects with a StoreError with `"ERR_STORE_APART"` and takes nothing.
+   *
+   * An `adjust` acts once, also if the client sends the call again. A call that Redis gets over a minute late changes
+   * nothing. It is made again if it cannot have been made. Otherwise it rejects with a StoreError with
+   * `"ERR_STORE_TOO_LATE"`.
+   */
+  async ask({ verb, parts, from, move }: StoreCall): Promise<readonly StoreAnswer[]> {
+    if (verb === "consume" && parts.length > 1) return this.#consumeTogether(parts);
+    const [{ policy, key, cost }] = parts;
+    if (verb === "adjust") return [await this.#adjust(policy, key, cost, from)];
+    if (verb === "renew") return [await this.#change("a", this.#part(policy, key, 0, { ...(move as Move), moved: cost }))];
+    if (verb === "block") return [await this.#change("x", this.#part(policy, key, cost))];
+    if (verb === "reset") return [await this.#change("d", this.#part(policy, key, 0))];
+    if (verb === "peek") return [await this.#peek(policy, key, cost)];
+    return [await new Promise<Decision>((resolve, reject) => this.#consume(policy, key, cost, { resolve, reject }))];
   }
 
   recall(policy: Policy, key: string, costs: Costs): Decision | null {
     return this.#denials.isEmpty ? null : this.#denials.recall(policy, shortKey(policy, key), costs);
   }
 
-  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return this.#ask("p", [this.#part(policy, key, costs)]);
+  #peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return this.#send("p", [this.#part(policy, key, costs)]);
   }
 
-  /**
-   * Acts once, also if the client sends the call again. A call that Redis gets over a minute late changes nothing. It
-   * is made again if it cannot have been made. Otherwise it rejects with a StoreError with `"ERR_STORE_TOO_LATE"`.
-   */
-  async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
+  async #adjust(policy: Policy, key: string, changes: Costs, from: StoreCall["from"]): Promise<boolean> {
     const { marks } = this.#calls;
     if (storeChecks) storeChecks.hintEviction(this.#calls.client, policy.name);
     // A mark needs the server's time, which any answer tells.
-    if (this.clock === "server" && marks?.areReady === false) await this.peek(policy, key, 0);
+    if (this.clock === "server" && marks?.areReady === false) await this.#peek(policy, key, 0);
     return this.#change("a", this.#part(policy, key, changes, { from, moved: undefined, to: undefined }), marks !== null);
   }
 
-  renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<boolean> {
-    return this.#change("a", this.#part(policy, key, 0, { from, moved: tokens, to }));
-  }
-
-  block(policy: Policy, key: string, forMs: number): Promise<void> {
-    return this.#change<undefined>("x", this.#part(policy, key, forMs));
-  }
-
-  reset(policy: Policy, key: string): Promise<void> {
-    return this.#change<undefined>("d", this.#part(policy, key, 0));
-  }
-
   // Makes no promise, because a promise would be most of the cost of a decision here. If a subclass, spy or proxy
-  // replaces `consume`, that one is called instead.
+  // replaces `ask`, that one is called instead.
   #start(store: AsyncStore, policy: Policy, key: string, costs: Costs, call: PendingConsume): void {
-    if (store.consume === ownConsume) this.#consume(policy, key, costs, call);
-    else call.follow(store.consume(policy, key, costs));
+    if (store.ask === ownAsk) this.#consume(policy, key, costs, call);
+    else call.follow(store.ask(callOf("consume", policy, key, costs)));
   }
 
   #consume(policy: Policy, key: string, costs: Costs, pending: PendingResult<Decision>): void {
@@ -181,17 +172,15 @@ export class RedisStore implements AsyncStore {
       if (hasOwn(known, "allowed")) return known;
       await known;
     }
-    const asked = this.#ask<Decision>("c", [part]);
+    const asked = this.#send<Decision>("c", [part]);
     this.#denials.expect(policy, key, asked);
     return await asked;
   }
 
   async #consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
     checkCharges(charges);
-    if (charges.length === 0) return [];
     const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
-    const answer = await this.#ask<Decision | readonly Decision[]>("c", parts);
-    return hasOwn(answer, "allowed") ? [answer] : answer;
+    return this.#send<readonly Decision[]>("c", parts);
   }
 
   // The remembered refusal is dropped twice: a call may be refused and remembered before the server makes the change.
@@ -200,14 +189,14 @@ export class RedisStore implements AsyncStore {
     const { policy } = part;
     this.#denials.drop(policy, part.key);
     try {
-      return await this.#ask<A>(what, [part], once);
+      return await this.#send<A>(what, [part], once);
     } finally {
       this.#denials.drop(policy, part.key);
     }
   }
 
   // Resolves to the result that `#resultOf` makes of the request. The caller gives its type.
-  #ask<A extends RequestResult>(what: StoreRequest["what"], parts: readonly RedisPart[], once = false): Promise<A> {
+  #send<A extends RequestResult>(what: StoreRequest["what"], parts: readonly RedisPart[], once = false): Promise<A> {
     return new Promise<A>((resolve, reject) => this.#add<A>(what, parts, { resolve, reject }, once));
   }
 
@@ -222,4 +211,4 @@ export class RedisStore implements AsyncStore {
   }
 }
 
-const ownConsume = RedisStore.prototype.consume;
+const ownAsk = RedisStore.prototype.ask;

@@ -10,7 +10,7 @@ const MOST_CHARGES = 128;
 /**
  * Throws a TypeError or RangeError for charges that must not reach a server. A negative cost would give tokens, and a
  * cost that is not a number would erase a record. Two charges of one bucket would be decided apart. No limiter checks
- * the arguments of `consumeTogether`.
+ * the parts of a call.
  */
 export function checkCharges(charges: readonly Charge[]): void {
   if (!Array.isArray(charges)) throw new TypeError(expected("charges", "a list", charges));

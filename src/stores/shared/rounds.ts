@@ -5,7 +5,7 @@ import { bucketName } from "./bucket-name.js";
 /** A call about one bucket, which waits for its turn at the records of that bucket. */
 export interface Job {
   readonly call: StoreCall;
-  readonly resolve: (answer: StoreAnswer) => void;
+  readonly resolve: (answers: readonly StoreAnswer[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -27,7 +27,7 @@ export class Rounds {
   }
 
   /** Answers a call about one bucket in the next round of that bucket. Rejects with the error of its round. */
-  join(call: StoreCall): Promise<StoreAnswer> {
+  join(call: StoreCall): Promise<readonly StoreAnswer[]> {
     return new Promise((resolve, reject) => {
       const [{ policy, key }] = call.parts;
       const name = bucketName(policy, key);

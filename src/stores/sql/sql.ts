@@ -1,12 +1,8 @@
 import { readClock, sharedClock, type Clock } from "../../core/clock.js";
-import type { Decision } from "../../core/decision.js";
-import type { Costs } from "../../core/limit.js";
-import type { Policy } from "../../core/policy.js";
-import type { Move, Origin } from "../../core/model.js";
-import { answerCall, type Records, type StoreAnswer, type StoreCall, type Charge } from "../../core/records.js";
+import { answerCall, STORE_VERBS, type Records, type StoreAnswer, type StoreCall } from "../../core/records.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
-import { LIMIT_KINDS, type AsyncStore, type Guard, type StoreMethods, type SyncStore } from "../../port/store.js";
+import { LIMIT_KINDS, type AsyncStore, type Guard, type SyncStore } from "../../port/store.js";
 import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
@@ -49,10 +45,12 @@ export function sqlStore<Tx>(database: AnySqlDatabase<Tx>): SyncStore | AsyncSto
   return new SqlStore(database) as unknown as SyncStore | AsyncStore;
 }
 
-class SqlStore<Tx> implements StoreMethods<boolean> {
+class SqlStore<Tx> {
   readonly sync: boolean;
   readonly clock: Clock | "server";
   readonly kinds = LIMIT_KINDS;
+  readonly verbs = STORE_VERBS;
+  readonly together = true;
   readonly guard: Guard;
 
   readonly #database: AnySqlDatabase<Tx>;
@@ -69,44 +67,17 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     this.guard = guard(guardOptionsOf(this.#database));
   }
 
-  consume(policy: Policy, key: string, cost: Costs): Decision | Promise<Decision> {
-    return this.#change({ verb: "consume", parts: [{ policy, key, cost }] }) as Decision | Promise<Decision>;
-  }
-
-  peek(policy: Policy, key: string, cost: Costs): Decision | Promise<Decision> {
-    return this.#run(() => this.#peek({ verb: "peek", parts: [{ policy, key, cost }] }));
-  }
-
-  consumeTogether(charges: readonly Charge[]): readonly Decision[] | Promise<readonly Decision[]> {
-    return this.#run(() => this.#consumeTogether(charges));
-  }
-
-  adjust(policy: Policy, key: string, cost: Costs, from?: number | Origin): boolean | Promise<boolean> {
-    return this.#change({ verb: "adjust", parts: [{ policy, key, cost }], from }) as boolean | Promise<boolean>;
-  }
-
-  renew(policy: Policy, key: string, cost: Costs, move: Move): boolean | Promise<boolean> {
-    return this.#change({ verb: "renew", parts: [{ policy, key, cost }], move }) as boolean | Promise<boolean>;
-  }
-
-  block(policy: Policy, key: string, cost: number): void | Promise<void> {
-    return this.#change({ verb: "block", parts: [{ policy, key, cost }] }) as void | Promise<void>;
-  }
-
-  reset(policy: Policy, key: string): void | Promise<void> {
-    return this.#change({ verb: "reset", parts: [{ policy, key, cost: 0 }] }) as void | Promise<void>;
-  }
-
-  #change(call: StoreCall): StoreAnswer | Promise<StoreAnswer> {
-    if (!this.sync) return this.#rounds.join(call);
-    return runNow(this.#decide(namesOf(call), [call]))[0]?.[0];
+  ask(call: StoreCall): readonly StoreAnswer[] | Promise<readonly StoreAnswer[]> {
+    if (call.verb === "peek") return this.#run(() => this.#peek(call));
+    if (this.sync || call.parts.length > 1) return this.#run(() => this.#decideOne(call));
+    return this.#rounds.join(call);
   }
 
   async #decideRound(name: string, open: Set<Job>): Promise<void> {
     const jobs = [...open];
     const answers = await runLater(this.#decide([name], jobs.map(({ call }) => call)));
     open.clear();
-    jobs.forEach(({ resolve }, i) => resolve(answers[i]?.[0]));
+    jobs.forEach(({ resolve }, i) => resolve(answers[i] as readonly StoreAnswer[]));
   }
 
   /** Runs steps, synchronous or not as the database is. An asynchronous store rejects, even if `make` throws. */
@@ -114,22 +85,20 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     return this.sync ? runNow(make()) : Promise.resolve().then(() => runLater(make()));
   }
 
-  *#peek(call: StoreCall): Steps<Decision> {
+  *#peek(call: StoreCall): Steps<readonly StoreAnswer[]> {
     const database = this.#database;
     const [name] = namesOf(call) as [string];
     const row =
       database.peek === undefined
         ? yield* this.#inTransaction((tx) => this.#read(tx, name))
         : checkRow(yield ["peek", database.peek(name)], "peek");
-    return answerCall(call, [recordsOf(row, name)], this.#timeOf(row)).answers[0] as Decision;
+    return answerCall(call, [recordsOf(row, name)], this.#timeOf(row)).answers;
   }
 
-  *#consumeTogether(charges: readonly Charge[]): Steps<readonly Decision[]> {
-    checkCharges(charges);
-    const [first, ...others] = charges;
-    if (first === undefined) return [];
-    const call: StoreCall = { verb: "consume", parts: [first, ...others] };
-    return (yield* this.#decide(namesOf(call), [call]))[0] as readonly Decision[];
+  *#decideOne(call: StoreCall): Steps<readonly StoreAnswer[]> {
+    if (call.parts.length > 1) checkCharges(call.parts);
+    const [answers] = yield* this.#decide(namesOf(call), [call]);
+    return answers as readonly StoreAnswer[];
   }
 
   /** Answers calls about the same buckets in one transaction. */

@@ -1,4 +1,3 @@
-import type { Decision } from "../../core/decision.js";
 import type { AsyncStore, Store } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { assert, assertEqual } from "../assert.js";
@@ -77,10 +76,10 @@ export const outageCases: readonly AdapterCase[] = [
     cause: "The adapter takes a failed `consume` for an outage, or calls the handler after it. Pass the error to the framework.",
     async run(start) {
       for (const onStoreError of ["local", "allow", "unavailable"] as const) {
-        const consume = async (): Promise<never> => {
+        const ask = async (): Promise<never> => {
           throw Object.assign(new Error("fault"), { code: "ERR_STORE_CLOCK" });
         };
-        const store: Store = { sync: false, clock: new ManualClock().now, guard: guard(), consume };
+        const store: Store = { sync: false, clock: new ManualClock().now, guard: guard(), ask };
         const server = await start({ store, onStoreError });
         const response = await server.get("/ok");
         assertEqual([onStoreError, response.status], [onStoreError, 500], "the status");
@@ -122,13 +121,10 @@ export function slowMemoryStore(clock: () => number): AsyncStore {
     sync: false,
     clock,
     guard: guard(),
-    async consume(policy, key, cost) {
+    verbs: ["consume", "adjust"],
+    async ask(call) {
       await nextTurn();
-      return answer({ verb: "consume", parts: [{ policy, key, cost }] })[0] as Decision;
-    },
-    async adjust(policy, key, cost) {
-      await nextTurn();
-      return answer({ verb: "adjust", parts: [{ policy, key, cost }] })[0] as boolean;
+      return answer(call);
     },
   };
 }
@@ -139,8 +135,8 @@ export function failingStores(clock: () => number): readonly [Store, Store, Stor
     throw new Error("the store fails on purpose");
   };
   return [
-    { sync: true, clock, guard: guard(), consume: fail },
-    { sync: false, clock, guard: guard(), consume: async () => fail() },
-    { sync: false, clock, guard: guard({ timeoutMs: TIMEOUT_MS }), consume: () => new Promise(() => {}) },
+    { sync: true, clock, guard: guard(), ask: fail },
+    { sync: false, clock, guard: guard(), ask: async () => fail() },
+    { sync: false, clock, guard: guard({ timeoutMs: TIMEOUT_MS }), ask: () => new Promise(() => {}) },
   ];
 }

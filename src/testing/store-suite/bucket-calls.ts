@@ -1,3 +1,4 @@
+import { hasVerb } from "../../port/store.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
@@ -8,7 +9,7 @@ import type { Trial } from "./trial.js";
 export interface BucketCalls {
   /** Calls `consume`. */
   take(cost?: Costs): Promise<Decision>;
-  /** Calls `peek` if the store has it. */
+  /** Calls `peek` if the store can be asked for it. */
   peek(cost: Costs): Promise<unknown>;
   adjust(changes: Costs, at?: SuiteCall["at"]): Promise<unknown>;
   renew(tokens: Costs, from: number, to: number): Promise<unknown>;
@@ -22,7 +23,7 @@ export function callsOn(trial: Trial, policy: Policy, key = "caller"): BucketCal
     (await trial.callAll({ method, policy, key, tokens, ...more }))[0];
   return {
     take: async (cost = 1) => (await make("consume", cost)) as Decision,
-    peek: async (cost) => (trial.store(0).peek === undefined ? undefined : make("peek", cost)),
+    peek: async (cost) => (hasVerb(trial.store(0), "peek") ? make("peek", cost) : undefined),
     adjust: (changes, at) => make("adjust", changes, { at }),
     renew: (tokens, from, to) => make("renew", tokens, { at: from, to }),
     block: (forMs) => make("block", forMs),

@@ -1,8 +1,10 @@
+import { show } from "../../core/check.js";
+import type { StoreCall } from "../../core/records.js";
 import type { Store } from "../../port/store.js";
 import { AssertionError } from "../assert.js";
 import type { StoreSetup } from "./setup.js";
 
-const METHODS = ["consume", "peek", "consumeTogether", "adjust", "renew", "block", "reset", "close"] as const;
+const TOGETHER = "consume of several parts";
 // After a call without an answer, the suite has failed, and its later calls wait at most 500 ms.
 const IMPATIENT_MS = 500;
 // A timer that is late means that the event loop was blocked. An answer can then be in the socket already.
@@ -27,19 +29,23 @@ export class CallWatch {
     this.#now = now;
   }
 
-  /** Returns `store` with methods that fail after the deadline. */
+  /** Returns `store` with an `ask` and a `close` that fail after the deadline. */
   watch(store: Store, setup: StoreSetup): Store {
-    const watched: Record<string, unknown> = { sync: store.sync, clock: store.clock, kinds: store.kinds, guard: store.guard };
-    if (!store.sync && store.recall !== undefined) watched["recall"] = store.recall.bind(store);
-    if (store.takesTogether !== undefined) watched["takesTogether"] = store.takesTogether.bind(store);
-    for (const method of METHODS) {
-      if (typeof store[method] !== "function") continue;
-      watched[method] = (...args: unknown[]): unknown => {
-        const answer = (store[method] as (...args: unknown[]) => unknown)(...args);
-        const later = typeof (answer as PromiseLike<unknown> | undefined)?.then === "function";
-        return later ? this.within(answer, method, setup.unreachable) : answer;
-      };
-    }
+    const { sync, clock, kinds, guard, verbs, together } = store;
+    const inTime = (answer: unknown, what: string): unknown =>
+      typeof (answer as PromiseLike<unknown> | undefined)?.then === "function"
+        ? this.within(answer, what, setup.unreachable)
+        : answer;
+    const watched = {
+      sync, clock, kinds, guard, verbs,
+      together: typeof together === "function" ? together.bind(store) : together,
+      ask: (call: StoreCall) => {
+        const answers = inTime(store.ask(call), call.parts.length > 1 ? TOGETHER : call.verb);
+        return answers instanceof Promise ? answers.then((all) => checkList(call, all)) : checkList(call, answers);
+      },
+      ...(!store.sync && store.recall !== undefined && { recall: store.recall.bind(store) }),
+      ...(store.close !== undefined && { close: () => inTime(store.close?.(), "close") }),
+    };
     return watched as unknown as Store;
   }
 
@@ -77,6 +83,14 @@ export class CallWatch {
       likelyCause: silenceCause(method, this.#waiting.length, unreachable),
     });
   }
+}
+
+function checkList({ verb, parts }: StoreCall, answers: unknown): unknown {
+  if (Array.isArray(answers) && answers.length === parts.length) return answers;
+  const got = Array.isArray(answers) ? `a list of ${answers.length}` : show(answers);
+  throw new AssertionError(`Expected \`ask\` to answer "${verb}" with a list of ${parts.length}, got ${got}`, {
+    likelyCause: "`ask` answers a list with one answer for each part: `[decision]`, or the `answers` of `answerCall`.",
+  });
 }
 
 function silenceCause(method: string, waiting: number, unreachable: boolean): string {

@@ -1,4 +1,4 @@
-import { LONGEST_BLOCK_MS } from "../../core/records.js";
+import { LONGEST_BLOCK_MS } from "../../port/store.js";
 import { simplest, type Costs, type Limit, type RateOptions } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 

@@ -4,12 +4,14 @@ import type { TestFunction } from "../runner.js";
 
 /** A feature that a store may lack. List it in `lacks`, with the reason. */
 export type StoreTrait =
-  /** The optional methods of the port. */
+  /** The verbs of the store besides `consume` and `renew`. */
   | "peek"
   | "adjust"
   | "block"
   | "reset"
-  | "consumeTogether"
+  /** One `consume` may have several parts: `together` is true or a function. */
+  | "together"
+  /** The store has the method `close`. */
   | "close"
   /** Stores that the factory makes with the same clock setting share their buckets, like several processes. */
   | "sharing"

@@ -5,9 +5,10 @@ import type { Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
 import type { Store } from "../../port/store.js";
 import { answerCall, type StoreAnswer } from "../../core/records.js";
+import { callsOf } from "../store-calls.js";
 
 /**
- * A call of a store method on one key. `tokens` is the cost, the changes of `adjust`, or the milliseconds of `block`.
+ * A call of a store about one key. `tokens` is the cost, the changes of `adjust`, or the milliseconds of `block`.
  */
 export interface SuiteCall {
   readonly method: "consume" | "peek" | "adjust" | "renew" | "block" | "reset";
@@ -122,12 +123,11 @@ export function quoteKey(key: string): string {
   return text.length > 60 ? `${text.slice(0, 40)}… (${key.length} characters)` : text;
 }
 
-/** Makes one call. A case that needs an optional method is skipped for stores without it. */
+/** Makes one call. A case that needs another verb than `consume` is skipped for stores without it. */
 export function callStore(store: Store, { method, policy, key, tokens, at, to }: SuiteCall): unknown {
-  if (method === "consume") return store.consume(policy, key, tokens);
-  if (method === "reset") return store.reset?.(policy, key);
-  if (method === "block") return store.block?.(policy, key, tokens as number);
-  if (method === "renew") return store.renew?.(policy, key, tokens, { from: at as number, to: to as number });
-  if (method === "adjust") return store.adjust?.(policy, key, tokens, at);
-  return store.peek?.(policy, key, tokens);
+  const calls = callsOf(store);
+  if (method === "adjust") return calls.adjust(policy, key, tokens, at);
+  if (method === "renew") return calls.renew(policy, key, tokens, { from: at as number, to: to as number });
+  if (method === "block") return calls.block(policy, key, tokens as number);
+  return method === "reset" ? calls.reset(policy, key) : calls[method](policy, key, tokens);
 }

@@ -25,7 +25,7 @@ const CASES: readonly StoreCase[] = [
 ];
 
 const TRAITS: readonly StoreTrait[] = [
-  "peek", "adjust", "block", "reset", "consumeTogether", "close", "sharing", "freshDenials", "serverClock", "quota",
+  "peek", "adjust", "block", "reset", "together", "close", "sharing", "freshDenials", "serverClock", "quota",
   "in-flight", "window", "bound", "unreachable",
 ];
 

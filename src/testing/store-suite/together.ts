@@ -14,8 +14,8 @@ export interface NamedBucket {
 }
 
 /**
- * Names that the stores take together, as many as `wanted` if they can. A store with `takesTogether` may refuse the
- * wanted keys. Then others with a number at the end take their place.
+ * Names that the stores take together, as many as `wanted` if they can. `together` may refuse the wanted keys. Then
+ * others with a number at the end take their place.
  */
 export async function takenTogether(trial: Trial, wanted: readonly NamedBucket[]): Promise<NamedBucket[]> {
   if (!(await trial.prepareTogether())) return [...wanted];
@@ -29,7 +29,7 @@ export async function takenTogether(trial: Trial, wanted: readonly NamedBucket[]
   return taken.map(({ policy, key }) => ({ policy, key }));
 }
 
-/** The keys of {@link takenTogether}. Null if the stores cannot take that many together: the case cannot run then. */
+/** The keys of {@link takenTogether}. Null if the stores cannot take that many together: then the case cannot run. */
 export async function keysTogether(trial: Trial, wanted: readonly NamedBucket[]): Promise<string[] | null> {
   const taken = await takenTogether(trial, wanted);
   return taken.length === wanted.length ? taken.map(({ key }) => key) : null;
@@ -37,7 +37,7 @@ export async function keysTogether(trial: Trial, wanted: readonly NamedBucket[])
 
 /** Checks that all charges were taken, or that none was and each decision is that of `peek`. */
 export async function chargeAndCompare(trial: Trial, charges: readonly Charge[]): Promise<boolean> {
-  const answers: readonly Decision[] = await trial.consumeTogether(charges);
+  const answers: readonly Decision[] = await trial.chargeTogether(charges);
   const all = answers.every(({ allowed }) => allowed);
   const method = all ? "consume" : "peek";
   trial.compare(

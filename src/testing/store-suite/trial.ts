@@ -12,6 +12,7 @@ import { Random } from "./random.js";
 import { describeAnswered, describeContradiction } from "./report.js";
 import type { StoreHooks, StoreSetup, StoreSuiteOptions, StoreTrait } from "./setup.js";
 import { callStore, type AnsweredCall, type SuiteCall } from "./states.js";
+import { callsOf } from "../store-calls.js";
 
 /** One test of the suite. */
 export interface StoreCase {
@@ -25,7 +26,7 @@ export interface StoreCase {
 }
 
 const AT_ONCE =
-  "`takesTogether` answers later, or with another value. `combine` takes all but false for a yes. " +
+  "`together` answers later, or with another value. `combine` takes only true for a yes. " +
   "Answer at once, from what this process knows.";
 // A day in 2025. The tests hold for any start.
 const START = 1_750_000_000_000;
@@ -67,7 +68,7 @@ export class Trial {
   async openWithHooks(setup: StoreSetup): Promise<StoreHooks> {
     const made = await this.#watch.within(this.#options.factory(setup), "factory");
     const hooks: Partial<StoreHooks> =
-      "store" in Object(made) && !("consume" in Object(made)) ? (made as StoreHooks) : { store: made as Store };
+      "store" in Object(made) && !("ask" in Object(made)) ? (made as StoreHooks) : { store: made as Store };
     const { store } = hooks;
     if (typeof store !== "object" || store === null) {
       throw new AssertionError(`Expected the factory to return a store or { store }, got ${String(store)}`);
@@ -179,9 +180,9 @@ export class Trial {
     return (await this.callAll({ method: "consume", policy, key, tokens: cost }))[0] as Decision;
   }
 
-  /** Calls `consumeTogether`. Checks the number of decisions only. */
-  async consumeTogether(charges: readonly Charge[], store = this.store()): Promise<readonly Decision[]> {
-    const answers = await (store.consumeTogether as NonNullable<Store["consumeTogether"]>)(charges);
+  /** Makes several charges in one call. Checks the number of decisions only. */
+  async chargeTogether(charges: readonly Charge[], store = this.store()): Promise<readonly Decision[]> {
+    const answers = await callsOf(store).together(charges);
     const got = Array.isArray(answers) ? `${answers.length} decisions` : typeof answers;
     const right = Array.isArray(answers) && answers.length === charges.length;
     assert(right, `Expected one decision for each of ${charges.length} charges, got ${got}`);
@@ -189,29 +190,27 @@ export class Trial {
   }
 
   /**
-   * Calls every store with `takesTogether` once, because a client may learn of its servers with the first call. Returns
-   * whether there is one.
+   * Calls every store whose `together` is a function once, because a client may learn of its servers with the first
+   * call. Returns whether there is one.
    */
   async prepareTogether(): Promise<boolean> {
     const policy = this.policy("first", { capacity: 1, refill: { tokens: 1, everyMs: 1 } });
-    const stores = this.#opened.filter(({ takesTogether }) => takesTogether !== undefined);
+    const stores = this.#opened.filter(({ together }) => typeof together === "function");
     for (const store of stores) {
-      if (!this.#prepared.has(store)) this.#prepared.set(store, store.consume(policy, "caller", 0));
+      if (!this.#prepared.has(store)) this.#prepared.set(store, callsOf(store).consume(policy, "caller", 0));
     }
     await Promise.all(stores.map(async (store) => this.#prepared.get(store)));
     return stores.length > 0;
   }
 
-  /**
-   * Whether every open store says that it can take these charges together. Always true for stores that can take any.
-   */
+  /** Whether every open store says that it can take these charges together. */
   takesTogether(charges: readonly Charge[]): boolean {
-    return this.#opened.every(({ takesTogether }) => {
-      if (takesTogether === undefined) return true;
-      const answer: unknown = takesTogether(charges);
+    return this.#opened.every(({ together }) => {
+      if (typeof together !== "function") return together === true;
+      const answer: unknown = together(charges);
       const got = typeof (answer as PromiseLike<unknown> | null)?.then === "function" ? "a promise" : String(answer);
       if (typeof answer === "boolean") return answer;
-      throw new AssertionError(`Expected \`takesTogether\` to answer true or false, got ${got}`, { likelyCause: AT_ONCE });
+      throw new AssertionError(`Expected \`together\` to answer true or false, got ${got}`, { likelyCause: AT_ONCE });
     });
   }
 

@@ -5,6 +5,8 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { expectNoUnhandled } from "../../helpers/unhandled.js";
 import { answerOf, reader, type Ask } from "../asking.js";
+import { callsOf, type StoreCalls } from "../../../src/testing/store-calls.js";
+import { storeOf } from "../../helpers/store-of.js";
 
 const USER = definePolicy({ name: "user", capacity: 4, refill: perSecond(1) });
 const TENANT = definePolicy({ name: "tenant", capacity: 9, refill: perSecond(1) });
@@ -32,12 +34,12 @@ function openWith(partitionKey: Make, optionsOver: (store: MemoryStore) => objec
   const gate = createGate<Ask>({ ...optionsOver(store), headers: [triple(), draft11({ partitionKey: partitionKey as () => Uint8Array })] } as unknown as GateOptions<Ask>, reader);
   return {
     ask: async () => answerOf(await gate({})),
-    spent: () => 13 - store.peek(USER, "ann", 1).remaining - store.peek(TENANT, "acme", 1).remaining,
+    spent: () => 13 - callsOf(store).peek(USER, "ann", 1).remaining - callsOf(store).peek(TENANT, "acme", 1).remaining,
   };
 }
 
 function later(store: MemoryStore) {
-  return { sync: false as const, guard: guard(), clock: store.clock, consume: async (...args: Parameters<MemoryStore["consume"]>) => store.consume(...args) };
+  return storeOf({ sync: false as const, guard: guard(), clock: store.clock, consume: async (...args: Parameters<StoreCalls<true>["consume"]>) => callsOf(store).consume(...args) });
 }
 
 describe.each(gates)("L16 · with %s, `partitionKey`", (_, open) => {
@@ -85,7 +87,7 @@ describe.each(gates)("L16 · with %s, `partitionKey`", (_, open) => {
 
 test("L16 · a header writer takes 128 bytes for `pk`, and no more", () => {
   const writer = createHeaderWriter([draft11()]);
-  const decision = new MemoryStore().consume(USER, "ann", 1);
+  const decision = callsOf(new MemoryStore()).consume(USER, "ann", 1);
   expect(writer.write(USER, decision, new Uint8Array(128)).join()).toContain(";pk=:AAAA");
   expect(() => writer.write(USER, decision, new Uint8Array(129))).toThrow(new RangeError("Expected `partition` to have at most 128 bytes, got 129. Shorten it with a hash"));
 });

@@ -35,7 +35,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["unidentified", { key, policy: SMALL, unidentified: "ip" }, RangeError, 'Expected `unidentified` to be "share" or "refuse" or "skip", got "ip"'],
     ["onStoreError", { key, policy: SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"'],
     ["onStoreError, with a picked policy", { key, policy: () => SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"'],
-    ["store", { key, policy: SMALL, store: {} }, TypeError, "Expected `store` to be an object with `sync` and `consume`, got an object. For memory, leave `store` out for this process's memory, or write `new MemoryStore()`; for a client of Redis, write `new RedisStore(client)`, from sluice/redis"],
+    ["store", { key, policy: SMALL, store: {} }, TypeError, "Expected `store` to be an object with `sync` and `ask`, got an object. For memory, leave `store` out for this process's memory, or write `new MemoryStore()`; for a client of Redis, write `new RedisStore(client)`, from sluice/redis"],
     ...([["null", null, "null"], ["as object", {}, "an object"], ["as list", [limiter], "an array of 1"]] as const).map(([what, value, got]): [string, object, typeof TypeError, string] => [
       `limiter ${what}`, { key, limiter: value }, TypeError, `Expected \`limiter\` to be made by createLimiter, combine or createWaiter, got ${got}. For several limiters write \`limiter: combine({ user, tenant })\``,
     ]),

@@ -4,6 +4,8 @@ import { createGate, reportCost, type GateOptions } from "sluice/http";
 import { describe, expect, test } from "vitest";
 import { answerOf, brokenStore, end, exhaust, open, reader, SMALL, type Answer, type AnyOptions, type Ask, type Opened } from "../asking.js";
 import { expectWarnings } from "../../setup/warnings.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import type { AsyncStore, StoreCall } from "sluice";
 
 const CHAT = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 9, refill: perSecond(1) }, { name: "tokens", capacity: 90, refill: perSecond(1) }] });
 const left = (gate: Opened): string | undefined => gate.ask({ cost: 0 }).field("RateLimit-Remaining");
@@ -113,14 +115,14 @@ describe("reportCost", () => {
     expect(() => reportCost(request, { spent: { tokens: 1 } })).toThrow("Unknown member `spent`");
     reportCost(request, { user: 0, spend: { tokens: 20 } });
     await end(answer);
-    expect([store.peek(SMALL, "ann", 0).remaining, store.peek(CHAT, "acme", 0).limits?.map(({ remaining }) => remaining)]).toEqual([3, [8, 70]]);
+    expect([callsOf(store).peek(SMALL, "ann", 0).remaining, callsOf(store).peek(CHAT, "acme", 0).limits?.map(({ remaining }) => remaining)]).toEqual([3, [8, 70]]);
   });
 
   test("a store that fails changes no response and leaves no rejection", async () => {
     expectWarnings("SLUICE_SETTLEMENT_FAILED");
-    const { consume, ...store } = brokenStore(false);
+    const broken = brokenStore(false) as AsyncStore;
     const memory = new MemoryStore();
-    const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", store: { ...store, consume: async (...asked: Parameters<MemoryStore["consume"]>) => memory.consume(...asked), adjust: consume as never } } as unknown as GateOptions<Ask>, reader);
+    const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", store: { ...broken, verbs: ["consume", "adjust"], ask: async (call: StoreCall) => (call.verb === "consume" ? memory : broken).ask(call) } } as unknown as GateOptions<Ask>, reader);
     const request = {};
     const answer = answerOf(await gate(request));
     reportCost(request, 0);

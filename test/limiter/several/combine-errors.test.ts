@@ -3,6 +3,8 @@ import { combine, createLimiter, MemoryStore, perSecond, type Store, type SyncSt
 import { describe, expect, test } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
 import { expectWarnings } from "../../setup/warnings.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import { storeOf } from "../../helpers/store-of.js";
 
 const few = { capacity: 5, refill: perSecond(1) };
 const keys = { first: "a", second: "b", third: "c" };
@@ -15,13 +17,13 @@ function disk() {
     if (state.full) throw new Error("disk full");
     return make();
   };
-  const store: SyncStore = {
+  const store: SyncStore = storeOf({
     sync: true,
     clock: () => 0,
-    consume: (...asked) => unlessFull(() => inner.consume(...asked)),
-    peek: (...asked) => inner.peek(...asked),
-    adjust: (policy, key, changes) => inner.adjust(policy, key, changes),
-  };
+    consume: (...asked) => unlessFull(() => callsOf(inner).consume(...asked)),
+    peek: (...asked) => callsOf(inner).peek(...asked),
+    adjust: (policy, key, changes) => callsOf(inner).adjust(policy, key, changes),
+  });
   return { store, state };
 }
 
@@ -64,7 +66,7 @@ describe("L10 · a store without a guard that throws", () => {
   test("what cannot be given back does not hide the error", () => {
     expectWarnings("SLUICE_SETTLEMENT_FAILED");
     const [one, other] = [disk(), disk()];
-    const [first, second] = [over("first", { ...one.store, adjust: () => { throw new Error("read-only"); } } as SyncStore), over("second", other.store)];
+    const [first, second] = [over("first", storeOf({ ...one.store, adjust: () => { throw new Error("read-only"); } })), over("second", other.store)];
     other.state.full = true;
     expect(() => combine({ first, second }).consume({ first: "a", second: "b" })).toThrow(new Error("disk full"));
   });

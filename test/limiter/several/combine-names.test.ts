@@ -1,7 +1,8 @@
 // The names of a combination: members inside members, members without a limit, and names that objects have by themselves.
 import { combine, createLimiter, definePolicy, MemoryStore, perSecond, unlimited, type Store } from "sluice";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { partsOf } from "../../../src/limiter/parts.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 
 const few = { capacity: 5, refill: perSecond(1) };
 const memory = () => new MemoryStore({ clock: () => 7 });
@@ -10,7 +11,7 @@ const make = <S extends Store>(name: string, store: S) => createLimiter<S>({ pol
 describe("a combination of combinations", () => {
   function world() {
     const store = memory();
-    const together = vi.spyOn(store, "consumeTogether");
+    const together = spyOnVerb(store, "together");
     const [user, device, tenant] = [make("user", store), make("device", store), make("tenant", store)];
     const all = combine({ caller: combine({ user, device }), tenant });
     const left = () => [user, device, tenant].map((each, i) => each.peek(["ann", "phone", "acme"][i] as string).remaining);

@@ -1,7 +1,8 @@
 // Whom a combination tells of a decision, and what a member in shadow mode does in one.
 import { combine, createLimiter, createObserver, MemoryStore, perSecond, type LimiterEvent } from "sluice";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 
 const few = { capacity: 5, refill: perSecond(1) };
 let events: string[] = [];
@@ -67,7 +68,7 @@ describe("observers", () => {
 describe("a limiter in shadow mode among others", () => {
   test("counts, refuses nothing, and leaves the others in one step", () => {
     const store = memory();
-    const together = vi.spyOn(store, "consumeTogether");
+    const together = spyOnVerb(store, "together");
     const three = combine({
       trial: createLimiter({ policy: { name: "trial", capacity: 1, refill: perSecond(1) }, store, shadow: true }),
       user: createLimiter({ policy: { name: "user", ...few }, store }),

@@ -5,6 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
 import { outage, UnsteadyStore } from "../../helpers/unsteady-store.js";
 import { expectWarnings } from "../../setup/warnings.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 
 const chat = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "tokens", capacity: 30_000, refill: perMinute(30_000) }] });
 const keys = { user: "ann", team: "red" };
@@ -137,7 +138,7 @@ describe("a settlement of several of which one fails", () => {
     const { user, team } = pair(first, second);
     const both = combine({ user, team });
     const decision = both.consume(keys, 4);
-    vi.spyOn(first, "adjust").mockImplementation(fail);
+    spyOnVerb(first, "adjust").mockImplementation(fail);
     expect(() => both.settle(keys, decision, 1)).toThrow("the disk is full");
     vi.restoreAllMocks();
     // The store that failed may have made the change, so it is not repeated.

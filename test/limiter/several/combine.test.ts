@@ -5,6 +5,10 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
 import { expectWarnings } from "../../setup/warnings.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import { storeOf } from "../../helpers/store-of.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
+import type { Charge } from "sluice";
 
 const userPolicy = { name: "user", capacity: 5, refill: perSecond(1) };
 const tenantPolicy = { name: "tenant", capacity: 8, refill: perSecond(2) };
@@ -15,20 +19,20 @@ const priced = (user: number, tenant: number) => ({ cost: { user, tenant } });
 /** A store without that power, so that limiters over it are charged one after another. */
 function apart(now: () => number): SyncStore {
   const inner = new MemoryStore({ clock: now });
-  return {
+  return storeOf({
     sync: true, guard: guard(),
     clock: now,
-    consume: (...asked) => inner.consume(...asked),
-    peek: (...asked) => inner.peek(...asked),
-    adjust: (own, key, changes) => inner.adjust(own, key, changes),
-  };
+    consume: (...asked) => callsOf(inner).consume(...asked),
+    peek: (...asked) => callsOf(inner).peek(...asked),
+    adjust: (own, key, changes) => callsOf(inner).adjust(own, key, changes),
+  });
 }
 
 /** A memory store that answers later and charges several in one step. */
 class TogetherLater extends LaterStore {
-  async consumeTogether(charges: Parameters<MemoryStore["consumeTogether"]>[0]): Promise<readonly Decision[]> {
+  async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
     await Promise.resolve();
-    return this.inner.consumeTogether(charges);
+    return callsOf(this.inner).together(charges);
   }
 }
 
@@ -178,7 +182,7 @@ describe("the decision", () => {
 describe("one step, or several", () => {
   test("those over one store are charged in one step, also when another stands between them", () => {
     const [shared, other] = [new MemoryStore({ clock: () => 0 }), new MemoryStore({ clock: () => 0 })];
-    const together = vi.spyOn(shared, "consumeTogether");
+    const together = spyOnVerb(shared, "together");
     const named = (name: string, store: Store) => createLimiter({ policy: { ...userPolicy, name }, store });
     const three = combine({ a: named("a", shared), b: named("b", other), c: named("c", shared) });
     expect(three.consume({ a: "k", b: "k", c: "k" })).toMatchObject({ allowed: true, decisions: { a: { policy: "a" }, b: { policy: "b" }, c: { policy: "c" } } });
@@ -187,7 +191,7 @@ describe("one step, or several", () => {
 
   test("the first that refuses keeps those after it from being charged, even for a moment", () => {
     const { user, tenant } = limitersOver([new MemoryStore({ clock: () => 0 }), new MemoryStore({ clock: () => 0 })]);
-    const charged = vi.spyOn(tenant.store, "consume");
+    const charged = spyOnVerb(tenant.store, "consume");
     user.consume(keys.user, 5);
     expect(combine({ user, tenant }).consume(keys).allowed).toBe(false);
     expect(charged).not.toHaveBeenCalled();
@@ -197,28 +201,26 @@ describe("one step, or several", () => {
     const [shared, other] = [new MemoryStore({ clock: () => 0 }), new MemoryStore({ clock: () => 0 })];
     const calls: string[] = [];
     for (const [name, store] of [["shared", shared], ["other", other]] as const) {
-      for (const method of ["consume", "consumeTogether", "adjust", "peek"] as const) {
-        const real = store[method].bind(store) as (...asked: unknown[]) => never;
-        vi.spyOn(store, method).mockImplementation((...asked: unknown[]) => (calls.push(`${name}.${method}`), real(...asked)));
-      }
+      const ask = store.ask.bind(store);
+      vi.spyOn(store, "ask").mockImplementation((call) => (calls.push(`${name}.${call.verb} ${call.parts.length}`), ask(call)));
     }
     const named = (name: string, store: Store) => createLimiter({ policy: { ...userPolicy, name }, store });
     const three = combine({ a: named("a", other), b: named("b", shared), c: named("c", shared) });
     expect(three.consume({ a: "k", b: "k", c: "k" }, { cost: { c: 6 } })).toMatchObject({ policy: "c", decisions: { a: { remaining: 5 }, b: { remaining: 5 }, c: { reason: "cost_above_capacity" } } });
-    expect(calls).toEqual(["other.consume", "shared.consumeTogether", "other.adjust", "other.peek"]);
+    expect(calls).toEqual(["other.consume 1", "shared.consume 2", "other.adjust 1", "other.peek 1"]);
   });
 
   test("one that cannot tell without taking is not asked, once another refused", async () => {
     const bare = new LaterStore(clock.now);
-    const cannot: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: (...asked) => bare.consume(...asked) };
-    const fails: AsyncStore = { ...cannot, peek: () => Promise.reject(new Error("gone")), adjust: () => Promise.resolve(true) };
+    const cannot: AsyncStore = storeOf({ sync: false, guard: guard(), clock: "server", consume: (...asked) => bare.consume(...asked) });
+    const fails: AsyncStore = storeOf({ ...cannot, peek: () => Promise.reject(new Error("gone")), adjust: () => Promise.resolve(true) });
     const tenant = createLimiter({ policy: tenantPolicy, store: cannot });
     const silent = createLimiter({ policy: { ...tenantPolicy, name: "silent" }, store: fails });
     const user = createLimiter({ policy: userPolicy, store: new MemoryStore({ clock: clock.now }) });
     user.consume(keys.user, 5);
     const three = combine({ user, silent, tenant });
     expect(await three.consume({ user: "x", silent: "x", tenant: "x" }, { cost: { user: 6 } })).toMatchObject({ allowed: false, policy: "user", decisions: { user: { reason: "cost_above_capacity" }, silent: null, tenant: null } });
-    expect(() => combine({ tenant, user })).toThrow(new TypeError("Expected the store to have `adjust`, got one without it"));
+    expect(() => combine({ tenant, user })).toThrow(/^Expected a store with `verbs` that include "adjust", got consume/);
   });
 
   test("what cannot be given back stays taken, and the answer is the same", async () => {
@@ -234,14 +236,14 @@ describe("one step, or several", () => {
 
 describe("a store that fails", () => {
   const outage = new Error("connection refused");
-  const away: AsyncStore = {
+  const away: AsyncStore = storeOf({
     sync: false,
     guard: guard({ breaker: false }),
     clock: clock.now,
     consume: () => Promise.reject(outage),
     consumeTogether: () => Promise.reject(outage),
     adjust: () => Promise.reject(outage),
-  };
+  });
   const over = (options: object) => ({
     user: createLimiter({ policy: userPolicy, store: away, ...options }),
     tenant: createLimiter({ policy: tenantPolicy, store: away, ...options }),
@@ -286,14 +288,14 @@ describe("a store that fails under several", () => {
       if (state.broken) throw gone;
       return make();
     };
-    const store: SyncStore = {
+    const store: SyncStore = storeOf({
       sync: true, guard: guard(),
       clock: () => 0,
-      consume: (...asked) => unlessBroken(() => inner.consume(...asked)),
-      consumeTogether: (charges) => unlessBroken(() => inner.consumeTogether(charges)),
-      peek: (...asked) => (state.peeks++, unlessBroken(() => inner.peek(...asked))),
-      adjust: (own, key, changes) => unlessBroken(() => inner.adjust(own, key, changes)),
-    };
+      consume: (...asked) => unlessBroken(() => callsOf(inner).consume(...asked)),
+      consumeTogether: (charges) => unlessBroken(() => callsOf(inner).together(charges)),
+      peek: (...asked) => (state.peeks++, unlessBroken(() => callsOf(inner).peek(...asked))),
+      adjust: (own, key, changes) => unlessBroken(() => callsOf(inner).adjust(own, key, changes)),
+    });
     return { state, store };
   };
 

@@ -8,6 +8,7 @@ import { costAt } from "../../../src/core/limit.js";
 import { Charges, type Charge } from "../../helpers/charges.js";
 import { histories } from "../../helpers/histories.js";
 import { Model } from "../../helpers/model.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 
 const limit = (name: string) =>
   fc.record({ name: fc.constant(name), capacity: fc.integer({ min: 1, max: 12 }), refill: fc.record({ tokens: fc.integer({ min: 1, max: 7 }), everyMs: fc.integer({ min: 10, max: 900 }) }) });
@@ -28,7 +29,7 @@ describe("L1, L19 · settled work of a user and a team", () => {
       fc.property(policy("user"), policy("team"), steps, (user, team, list) => {
         const clock = new ManualClock();
         const store = new MemoryStore({ clock: clock.now });
-        const adjusted = vi.spyOn(store, "adjust");
+        const adjusted = spyOnVerb(store, "adjust");
         const both = combine({ user: createLimiter({ policy: definePolicy(user), store }), team: createLimiter({ policy: definePolicy(team), store }) });
         const limitsOf = [user, team].flatMap(({ name, limits }) => limits.map((own, i) => ({ name, own, i, charges: new Charges() })));
         const open: { readonly decision: ReturnType<typeof both.consume>; readonly made: readonly Charge[] }[] = [];

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { histories } from "../../helpers/histories.js";
 import { LaterStore } from "../../helpers/stores.js";
 import type { RateNumbers } from "../../helpers/arbitraries.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => {
@@ -169,7 +170,7 @@ describe("2,000 callers that wait for one key", () => {
 
   test.each(stores)("over %s cost one call each, in order, with one timer for all", async (_, storeOf) => {
     const store = storeOf(() => Math.floor(performance.now()));
-    const asked = vi.spyOn(store, "consume");
+    const asked = spyOnVerb(store, "consume");
     const timers = vi.spyOn(globalThis, "setTimeout");
     const waiter = createWaiter(createLimiter({ policy, store }), { maxWaitersPerKey: COUNT });
     const served: number[] = [];

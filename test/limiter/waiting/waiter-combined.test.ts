@@ -2,6 +2,7 @@
 import { combine, createLimiter, createObserver, createWaiter, definePolicy, MemoryStore, perHour, perMinute, perSecond, unlimited, type Clock, type LimiterEvent, type Store } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 
 const perUser = definePolicy({ name: "user", limits: [{ name: "requests", capacity: 3, refill: perSecond(1) }, { name: "tokens", capacity: 1_000, refill: perSecond(100), cost: 0 }] });
 const perTeam = definePolicy({ name: "team", capacity: 5, refill: perSecond(2) });
@@ -186,7 +187,7 @@ describe("keys that contain what separates the parts of a queue's name", () => {
 test("two queues whose tokens are taken and undone for each other do not keep asking", async () => {
   // In two stores: each attempt takes the user's token first, and returns it when the team refuses.
   const stores = [0, 1].map(() => new LaterStore(() => performance.now())) as [LaterStore, LaterStore];
-  const asked = stores.map((store: Store) => vi.spyOn(store, "consume"));
+  const asked = stores.map((store: Store) => spyOnVerb(store, "consume"));
   const user = createLimiter({ policy: { name: "user", capacity: 1, refill: perHour(1) }, store: stores[0] });
   const shared = createLimiter({ policy: { name: "team", capacity: 1, refill: perHour(1) }, store: stores[1] });
   const waiter = createWaiter(combine({ user, shared }));

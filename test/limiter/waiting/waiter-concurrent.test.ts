@@ -4,6 +4,7 @@ import { guard } from "sluice/store";
 import { createLimiter, createWaiter, definePolicy, perSecond, type Costs, type Decision, type RateOptions, type Policy, type WaiterConsumeOptions } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../../helpers/stores.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => {
@@ -55,7 +56,7 @@ function queueOver(store: LaterStore, limit: RateOptions, options?: Parameters<t
       .then((decision) => (decision.allowed ? served.push(name) : (refusals[name] = decision)), () => undefined)
       .then(() => (at[name] = clock() - start));
   };
-  const spent = (): number => limiter.policy.maxCost - store.inner.peek(limiter.policy, "key", 0).remaining;
+  const spent = (): number => limiter.policy.maxCost - callsOf(store.inner).peek(limiter.policy, "key", 0).remaining;
   return { limiter, waiter, wait, served, at, refusals, spent };
 }
 
@@ -137,7 +138,7 @@ describe("calls travel together", () => {
     const store = new DelayedStore(5);
     const limit = { capacity: 10, refill: perSecond(10) };
     const { limiter, wait, served } = queueOver(store, limit);
-    store.inner.consume(limiter.policy, "key", 10);
+    callsOf(store.inner).consume(limiter.policy, "key", 10);
     for (let i = 0; i < 50; i++) wait(`${i}`);
     await pass(5);
     // Ten asked, as the bucket could have been full; all of them were refused.
@@ -155,7 +156,7 @@ describe("calls travel together", () => {
     for (let i = 0; i < 50; i++) wait(`${i}`);
     // A second process takes every second token a moment before.
     for (let ms = 0; ms < 2_000; ms++) {
-      if (ms % 200 === 100) store.inner.consume(limiter.policy, "key", 1);
+      if (ms % 200 === 100) callsOf(store.inner).consume(limiter.policy, "key", 1);
       await pass(1);
     }
     expect(served.length).toBeGreaterThanOrEqual(9);
@@ -167,10 +168,10 @@ describe("order of arrival", () => {
   test("the first caller gets the first tokens, also those that were asked for behind it", async () => {
     const store = new DelayedStore(1, 3);
     const { limiter, wait, served, at } = queueOver(store, hourly(2));
-    store.inner.consume(limiter.policy, "key", 2);
+    callsOf(store.inner).consume(limiter.policy, "key", 2);
     for (const name of ["a", "b"]) wait(name);
     await pass(2);
-    store.inner.adjust(limiter.policy, "key", -1);
+    callsOf(store.inner).adjust(limiter.policy, "key", -1);
     await pass(1);
     expect([served, at]).toEqual([["a"], { a: 3 }]);
   });
@@ -188,14 +189,14 @@ describe("order of arrival", () => {
     const store = new DelayedStore(5);
     const limit = { capacity: 4, refill: perSecond(10) };
     const { limiter, wait, served, at } = queueOver(store, limit);
-    store.inner.consume(limiter.policy, "key", 2);
+    callsOf(store.inner).consume(limiter.policy, "key", 2);
     wait("large", { cost: 3 });
     wait("small", { cost: 1 });
     await pass(5);
     expect(served).toEqual([]);
     await pass(5);
     // The small one's token is back: two are left, and the third comes at 100.
-    expect(store.inner.peek(limiter.policy, "key", 0).remaining).toBe(2);
+    expect(callsOf(store.inner).peek(limiter.policy, "key", 0).remaining).toBe(2);
     await pass(1_000);
     expect([served, at["large"], at["small"]]).toEqual([["large", "small"], 103, 203]);
   });
@@ -203,7 +204,7 @@ describe("order of arrival", () => {
   test("L2 · a large cost that was refused because of a small one behind it does not wait for the small one's token", async () => {
     const store = new DelayedStore(10, 5);
     const { limiter, wait, at } = queueOver(store, { capacity: 4, refill: perSecond(10) });
-    store.inner.consume(limiter.policy, "key", 2);
+    callsOf(store.inner).consume(limiter.policy, "key", 2);
     wait("large", { cost: 3 });
     wait("small", { cost: 1 });
     await pass(1_000);
@@ -263,7 +264,7 @@ describe("cancelling", () => {
     cancel.abort("enough");
     await pass(4);
     expect([at, store.calls, refunds.mock.calls.length]).toEqual([{ cancelled: 1, next: 5 }, 1, 0]);
-    expect([waiter.waiting, store.inner.peek(limiter.policy, "key", 0).remaining]).toEqual([0, 0]);
+    expect([waiter.waiting, callsOf(store.inner).peek(limiter.policy, "key", 0).remaining]).toEqual([0, 0]);
   });
 
   test("the tokens of cancelled callers are refunded when no other caller waits", async () => {
@@ -337,7 +338,7 @@ describe("when many are refused at once", () => {
   test("callers that cannot wait are refused with the first answers, those behind them too", async () => {
     const store = new DelayedStore(5);
     const { limiter, wait, refusals, at, waiter } = queueOver(store, { capacity: 5, refill: perSecond(10) }, { maxWaitMs: 50 });
-    store.inner.consume(limiter.policy, "key", 5);
+    callsOf(store.inner).consume(limiter.policy, "key", 5);
     for (let i = 0; i < 100; i++) wait(`${i}`);
     await pass(5);
     expect(Object.values(refusals)).toHaveLength(100);
@@ -398,7 +399,7 @@ describe("jitter", () => {
     vi.spyOn(Math, "random").mockReturnValue(0.999);
     const store = new LaterStore(clock, { timeoutMs: Infinity });
     const { limiter, wait, at } = queueOver(store, { capacity: 1, refill: perSecond(10) }, { jitterMs: 20 });
-    store.inner.consume(limiter.policy, "key", 1);
+    callsOf(store.inner).consume(limiter.policy, "key", 1);
     wait("a");
     await pass(200);
     expect(at["a"]).toBe(120);
@@ -408,7 +409,7 @@ describe("jitter", () => {
     vi.spyOn(Math, "random").mockReturnValue(0.999);
     const store = new LaterStore(clock, { timeoutMs: Infinity });
     const { limiter, wait, at, refusals } = queueOver(store, { capacity: 1, refill: perSecond(10) }, { jitterMs: 20, maxWaitMs: 110 });
-    store.inner.consume(limiter.policy, "key", 1);
+    callsOf(store.inner).consume(limiter.policy, "key", 1);
     wait("a");
     await pass(200);
     expect([at, refusals]).toEqual([{ a: 110 }, {}]);
@@ -419,7 +420,7 @@ test("jitter takes no caller behind the first one beyond its `maxWaitMs`", async
   vi.spyOn(Math, "random").mockReturnValue(0.999);
   const store = new LaterStore(clock, { timeoutMs: Infinity });
   const { limiter, wait, at, refusals } = queueOver(store, { capacity: 2, refill: perSecond(100) }, { jitterMs: 50 });
-  store.inner.consume(limiter.policy, "key", 2);
+  callsOf(store.inner).consume(limiter.policy, "key", 2);
   wait("patient");
   wait("impatient", { maxWaitMs: 25 });
   await pass(200);
@@ -444,7 +445,7 @@ test("L1 · with any costs, delays and cancellations: served in order, within th
       const limiter = createLimiter({ policy: { capacity, refill: { tokens: 1, everyMs } }, store });
       // The same numbers under another object: callers of two policies share the bucket.
       const other = definePolicy({ capacity, refill: { tokens: 1, everyMs } });
-      if (before > 0) store.inner.consume(limiter.policy, "key", Math.min(before, capacity));
+      if (before > 0) callsOf(store.inner).consume(limiter.policy, "key", Math.min(before, capacity));
       const waiter = createWaiter(limiter);
       const served: number[] = [];
       const decisions: Decision[] = [];
@@ -466,7 +467,7 @@ test("L1 · with any costs, delays and cancellations: served in order, within th
       const uncancelled = callers.flatMap(({ cancelAfter }, i) => (cancelAfter === null ? [i] : []));
       expect(served).toEqual(expect.arrayContaining(uncancelled));
       // All that was taken and not given to a caller has been refunded or has refilled.
-      expect(store.inner.peek(limiter.policy, "key", 0).remaining).toBe(capacity);
+      expect(callsOf(store.inner).peek(limiter.policy, "key", 0).remaining).toBe(capacity);
       const granted = decisions.map(({ at, cost }) => ({ at, cost })).sort((a, b) => a.at - b.at);
       granted.forEach(({ at: from }, n) => {
         let sum = 0;

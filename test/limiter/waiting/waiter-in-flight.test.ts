@@ -4,6 +4,8 @@ import { rateLimit } from "sluice/web";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
 import { expectWarnings } from "../../setup/warnings.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"] }));
 afterEach(() => {
@@ -61,7 +63,7 @@ describe.each(stores)("over %s", (_, open) => {
     await limiter.consume("ann");
     const next = timed(waiter.consume("ann"));
     await pass(100);
-    await limiter.store.reset(limiter.policy, "ann");
+    await callsOf(limiter.store).reset(limiter.policy, "ann");
     await pass(400);
     expect([next.at, next.value?.allowed]).toEqual([500, true]);
   });
@@ -85,7 +87,7 @@ describe.each(stores)("over %s", (_, open) => {
     const limiter = make(policyOf(1_000, 4));
     const waiter = createWaiter(limiter, { maxWaitMs: 2_500 });
     await limiter.consume("ann", { cost: { parallel: 3 } });
-    const asked = vi.spyOn(limiter.store, "consume");
+    const asked = spyOnVerb(limiter.store, "consume");
     const next = timed(waiter.consume("ann", { cost: { parallel: 2 } }));
     await pass(2_500);
     expect([next.at, next.value?.retryAfterMs]).toEqual([2_500, 1_000]);
@@ -153,11 +155,11 @@ describe.each(stores)("over %s", (_, open) => {
     const kept = await limiter.consume("ann");
     const next = timed(waiter.consume("ann"));
     await pass(0);
-    const asked = vi.spyOn(limiter.store, "consume");
+    const asked = spyOnVerb(limiter.store, "consume");
     await pass(2 * retryAfterMs + 1);
     expect(asked.mock.calls.length).toBe(2);
     expect(kept.allowed).toBe(true);
-    await limiter.store.reset(limiter.policy, "ann");
+    await callsOf(limiter.store).reset(limiter.policy, "ann");
     await pass(retryAfterMs);
     expect([next.at, next.value?.allowed]).toEqual([3 * retryAfterMs, true]);
   });
@@ -174,7 +176,7 @@ test("L16 · all keys together are asked at most 1,000 times a second, whatever 
     void waiter.consume(`${i}`, { policy });
   }
   await pass(0);
-  const asked = vi.spyOn(store, "consume");
+  const asked = spyOnVerb(store, "consume");
   for (let second = 1; second <= 3; second++) {
     await pass(1_000);
     expect(asked.mock.calls.length).toBeGreaterThan(900 * second);

@@ -3,6 +3,9 @@ import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../../helpers/stores.js";
 import { expectWarnings } from "../../setup/warnings.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import { storeOf } from "../../helpers/store-of.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 
 const policy = { name: "mail", capacity: 3, refill: perSecond(2) };
 
@@ -112,7 +115,7 @@ describe("waiting", () => {
 
   test("takes and asks nothing when a timer fires early", async () => {
     const store = new MemoryStore();
-    const asked = vi.spyOn(store, "consume");
+    const asked = spyOnVerb(store, "consume");
     const { wait, outcomes } = diary(createWaiter(createLimiter({ policy, store })));
     wait("all", "smtp", { cost: 3 });
     wait("next", "smtp");
@@ -174,7 +177,7 @@ describe("refuses", () => {
   // A store that never answers holds callers up: while a fallback decides, they are asked for one by one.
   const overHanging = () => {
     const consume = vi.fn(() => new Promise<Decision>(() => undefined));
-    const store = { sync: false, guard: guard({ breaker: false }), clock: "server", consume } as const;
+    const store = storeOf({ sync: false, guard: guard({ breaker: false }), clock: "server", consume } as const);
     const limiter = createLimiter({ policy: { capacity: 1, refill: perSecond(1) }, store, onStoreError: "allow" });
     return { consume, ...diary(createWaiter(limiter)) };
   };
@@ -263,8 +266,8 @@ describe("refuses", () => {
     wait("fourth", "smtp", { maxWaitMs: 2_500 });
     await pass(499);
     // In another process. The bucket is empty again, which the first caller learns 1 ms later.
-    store.reset(limiter.policy, "smtp");
-    store.consume(limiter.policy, "smtp", 3);
+    callsOf(store).reset(limiter.policy, "smtp");
+    callsOf(store).consume(limiter.policy, "smtp", 3);
     await pass(1);
     expect(reasonOf(outcomes["third"])).toBe("limited");
     expect(outcomes["third"]).toMatchObject({ at: 500, refusal: { retryAfterMs: 1_999, cost: 2 } });
@@ -353,11 +356,11 @@ describe("cancelling", () => {
   test("by a store that aborts while it decides for the next caller returns the tokens of the first", async () => {
     const store = new MemoryStore();
     const cancel = new AbortController();
-    const consume = store.consume.bind(store);
+    const ask = store.ask.bind(store);
     let calls = 0;
-    vi.spyOn(store, "consume").mockImplementation((...asked) => {
-      if (++calls === 2) cancel.abort("enough");
-      return consume(...asked);
+    vi.spyOn(store, "ask").mockImplementation((call) => {
+      if (call.verb === "consume" && ++calls === 2) cancel.abort("enough");
+      return ask(call);
     });
     const limiter = createLimiter({ policy, store });
     const { wait, outcomes } = diary(createWaiter(limiter));
@@ -380,12 +383,12 @@ describe("cancelling", () => {
     cancel.abort("enough");
     await pass(0);
     expect(outcomes).toEqual({ cancelled: { at: 0, error: "enough" }, next: { at: 0 } });
-    expect(store.inner.peek(limiter.policy, "smtp", 0).resetMs).toBe(1_500);
+    expect(callsOf(store.inner).peek(limiter.policy, "smtp", 0).resetMs).toBe(1_500);
   });
 
   test("over a store without `refund` loses the tokens, and nothing else", async () => {
     const inner = new LaterStore(() => performance.now());
-    const store: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: (...asked) => inner.consume(...asked) };
+    const store: AsyncStore = storeOf({ sync: false, guard: guard(), clock: "server", consume: (...asked) => inner.consume(...asked) });
     const limiter = createLimiter({ policy, store });
     const waiter = createWaiter(limiter);
     const { wait, outcomes } = diary(waiter);
@@ -402,7 +405,7 @@ describe("cancelling", () => {
 
 describe("a store that fails", () => {
   const outage = new Error("connection refused");
-  const away = () => ({ sync: false, guard: guard({ breaker: false }), clock: "server", consume: () => Promise.reject<Decision>(outage) }) as const;
+  const away = () => ({ sync: false, guard: guard({ breaker: false }), clock: "server", ask: () => Promise.reject<never>(outage) }) as const;
 
   test("without a fallback refuses all callers, with the error", async () => {
     const waiter = createWaiter(createLimiter({ policy, store: away(), onStoreError: "unavailable" }));
@@ -416,8 +419,8 @@ describe("a store that fails", () => {
 
   test("with a local share is followed at the share's pace, without a needless call", async () => {
     expectWarnings("SLUICE_STORE_UNAVAILABLE");
-    const asked = vi.fn(away().consume);
-    const waiter = createWaiter(createLimiter({ policy: { capacity: 4, refill: perSecond(2) }, store: { ...away(), consume: asked } }));
+    const asked = vi.fn(away().ask);
+    const waiter = createWaiter(createLimiter({ policy: { capacity: 4, refill: perSecond(2) }, store: { ...away(), ask: asked } }));
     const { wait, outcomes } = diary(waiter);
     for (const name of ["a", "b", "c", "d"]) wait(name, "smtp");
     wait("impatient", "smtp", { maxWaitMs: 900 });
@@ -475,14 +478,14 @@ describe("calls that never wait", () => {
     const waiting = createWaiter(limiter).consume("smtp", { signal: cancel.signal });
     cancel.abort("enough");
     await expect(waiting).rejects.toBe("enough");
-    expect(store.inner.peek(limiter.policy, "smtp", 0).remaining).toBe(3);
+    expect(callsOf(store.inner).peek(limiter.policy, "smtp", 0).remaining).toBe(3);
   });
 });
 
 test("observers are told once of each caller: of its answer, and not of its attempts", async () => {
   const events: LimiterEvent[] = [];
   const store = new MemoryStore();
-  const asked = vi.spyOn(store, "consume");
+  const asked = spyOnVerb(store, "consume");
   const limiter = createLimiter({ policy, store, observe: createObserver((event) => void events.push(event)) });
   const waiter = createWaiter(limiter, { maxWaitMs: 1_000 });
   const { wait } = diary(waiter);
@@ -495,7 +498,7 @@ test("observers are told once of each caller: of its answer, and not of its atte
   await pass(100);
   cancel.abort();
   // Another process takes the next token, so the store refuses the attempt at 500.
-  store.adjust(limiter.policy, "smtp", 1);
+  callsOf(store).adjust(limiter.policy, "smtp", 1);
   await pass(1_000);
   expect(asked.mock.results.filter(({ value }) => !(value as Decision).allowed)).toHaveLength(2);
   expect(events.map((event) => event.type === "decision" && [event.outcome, event.cost, event.limiter === limiter])).toEqual([

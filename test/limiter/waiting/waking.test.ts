@@ -2,6 +2,8 @@
 import { createLimiter, createWaiter, definePolicy, MemoryStore, perHour, perMinute, perSecond, run, type Decision, type Limiter, type PlainLimiter, type Waiter, createObserver } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => {
@@ -56,7 +58,7 @@ describe.each(stores)("over %s", (_, open) => {
     await limiter.block("k", 3_600_000);
     const first = timed(waiter.consume("k"));
     await pass(100);
-    const asked = vi.spyOn(limiter.parts[0]?.store as MemoryStore, "consume");
+    const asked = spyOnVerb(limiter.parts[0]?.store as MemoryStore, "consume");
     await limiter.block("k", 0);
     await pass(0);
     expect(asked.mock.calls.length).toBe(1);
@@ -93,7 +95,7 @@ describe.each(stores)("over %s", (_, open) => {
     await limiter.consume("k", 5);
     const first = timed(waiter.consume("k"));
     await pass(0);
-    const asked = vi.spyOn(limiter.parts[0]?.store as MemoryStore, "consume");
+    const asked = spyOnVerb(limiter.parts[0]?.store as MemoryStore, "consume");
     for (const key of ["other", "k2", "jobs k"]) await limiter.reset(key);
     await pass(100);
     expect([first.at, asked.mock.calls.length]).toEqual([null, 0]);
@@ -129,7 +131,7 @@ describe.each(stores)("over %s", (_, open) => {
     await pass(10);
     cancel.abort();
     await pass(0);
-    const asked = vi.spyOn(limiter.parts[0]?.store as MemoryStore, "consume");
+    const asked = spyOnVerb(limiter.parts[0]?.store as MemoryStore, "consume");
     await limiter.reset("k");
     await pass(5_000);
     expect([asked.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0]);
@@ -168,7 +170,7 @@ describe("a look at the store", () => {
     limiter.consume("k", 5);
     const first = timed(waiter.consume("k"));
     await pass(2_500);
-    store.reset(limiter.policy, "k");
+    callsOf(store).reset(limiter.policy, "k");
     await pass(1_000);
     expect(first.at).toBe(3_000);
   });
@@ -177,7 +179,7 @@ describe("a look at the store", () => {
     const store = new MemoryStore();
     const limiter = createLimiter({ policy: { ...hourly, refill: perSecond(1) }, store });
     const waiter = createWaiter(limiter);
-    const asked = vi.spyOn(store, "consume");
+    const asked = spyOnVerb(store, "consume");
     for (const [key, debt] of [["short", 0], ["long", 10]] as const) {
       limiter.consume(key, 5);
       if (debt > 0) limiter.debit(key, debt);
@@ -202,7 +204,7 @@ describe("a look at the store", () => {
       void waiter.consume(`${i}`);
     }
     await pass(500);
-    const asked = vi.spyOn(store, "consume");
+    const asked = spyOnVerb(store, "consume");
     for (let second = 1; second <= 2; second++) {
       await pass(1_000);
       expect(asked.mock.calls.length).toBeLessThanOrEqual(1_000 * second);

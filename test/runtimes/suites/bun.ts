@@ -7,6 +7,7 @@ import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith, postgresUrl, redisUrl } from "../../helpers/services.js";
 import { runtime } from "../runtime.js";
 import { overPostgres, overRedis } from "./clients.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 interface BunGlobals {
   readonly RedisClient: new (url: string, options?: { connectionTimeout: number; autoReconnect: boolean; enableOfflineQueue: boolean }) => BunRedis;
@@ -67,20 +68,20 @@ if (runtime === "bun") {
         const store = new RedisStore(sendTo(bun), { denyCacheMs: 0 });
         for (const remaining of [9, 8, 7]) {
           await admin.script("FLUSH");
-          expect(await store.consume(policy, "NOSCRIPT a", 1)).toMatchObject({ allowed: true, remaining });
+          expect(await callsOf(store).consume(policy, "NOSCRIPT a", 1)).toMatchObject({ allowed: true, remaining });
         }
       });
 
       test("gets no reply of another call after a lost connection", async () => {
         const store = new RedisStore(sendTo(bun), { denyCacheMs: 0 });
         const spent = Array.from({ length: 8 }, (_, i) => i);
-        await Promise.all(spent.map((cost) => store.consume(policy, `user ${cost}`, cost)));
+        await Promise.all(spent.map((cost) => callsOf(store).consume(policy, `user ${cost}`, cost)));
         const held = [bun.send("BLPOP", ["held", "0"]), bun.send("BLPOP", ["held", "0"])];
         const settled = Promise.allSettled(held);
         while (!/cmd=blpop/.test(String(await admin.client("LIST")))) await admin.ping();
         await admin.client("KILL", "TYPE", "normal", "SKIPME", "yes");
         expect((await settled).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-        const left = await Promise.all(spent.map(async (cost) => (await store.peek(policy, `user ${cost}`, 0)).remaining));
+        const left = await Promise.all(spent.map(async (cost) => (await callsOf(store).peek(policy, `user ${cost}`, 0)).remaining));
         expect(left).toEqual(spent.map((cost) => 10 - cost));
       });
     });

@@ -35,7 +35,7 @@ describe("sluice/store over a Map", () => {
     test,
     factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore(unreachable ? { read: fail, write: fail } : backend, { time: { now: clock }, timeoutMs, breaker, sharedBy }),
     lacks: {
-      consumeTogether: "one write changes one key",
+      together: "one write changes one key",
       serverClock: "it goes by the clocks of the processes",
       close: "the backend is the caller's",
       bound: "the backend's own expiry bounds it",

@@ -4,6 +4,7 @@ import { createLimiter, perDay, type Store } from "sluice";
 import { DurableObjectStore, withBuckets, type BucketCall, type BucketNamespace } from "sluice/durable-object";
 import { storeSuite, type StoreSuiteOptions } from "sluice/testing";
 import type { Namespace } from "./cells.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 /** The objects under test. They tell what they store. */
 export class Limits extends withBuckets(DurableObject) {
@@ -98,8 +99,8 @@ export async function atObjects(request: Request) {
 export async function atOneObject(request: Request) {
   const { user, tenant, store } = limitsOf(request);
   const key = parameters(request)("key");
-  if (store.consumeTogether === undefined) return { absent: true };
-  const [first, second] = await store.consumeTogether([{ policy: user.policy, key, cost: 1 }, { policy: tenant.policy, key: "all", cost: 1 }]);
+  if (!store.together) return { absent: true };
+  const [first, second] = await callsOf(store).together([{ policy: user.policy, key, cost: 1 }, { policy: tenant.policy, key: "all", cost: 1 }]);
   return { allowed: first?.allowed && second?.allowed, remaining: [first?.remaining, second?.remaining] };
 }
 
@@ -136,7 +137,7 @@ export async function suiteOfObjects(request: Request) {
     lacks: {
       close: "the platform closes stubs",
       bound: "an alarm deletes full buckets",
-      ...(!isOne && { consumeTogether: "one step changes one object" }),
+      ...(!isOne && { together: "one step changes one object" }),
     },
   } satisfies StoreSuiteOptions);
   const failures: string[] = [];

@@ -2,6 +2,8 @@
 import { env } from "cloudflare:workers";
 import { createLimiter, createWaiter, MemoryStore, monotonicClock, perDay, perSecond, type AsyncStore, type Decision, type GuardOptions } from "sluice";
 import { guard } from "sluice/store";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import { storeOf } from "../../helpers/store-of.js";
 
 const { ORIGIN } = env as { readonly ORIGIN: string };
 const query = (request: Request, name: string): string => new URL(request.url).searchParams.get(name) ?? "";
@@ -9,16 +11,16 @@ const query = (request: Request, name: string): string => new URL(request.url).s
 const memory = new MemoryStore();
 
 /** A store that answers at once, or never: as the key says. */
-const slow = (options: GuardOptions): AsyncStore => ({
+const slow = (options: GuardOptions): AsyncStore => (storeOf({
   sync: false,
   guard: guard(options),
   clock: monotonicClock,
   async consume(policy, key, cost) {
     if (key === "hangs") await fetch(`${ORIGIN}/hang`);
     if (key === "fails") throw new Error("refused connection");
-    return memory.consume(policy, key, cost);
+    return callsOf(memory).consume(policy, key, cost);
   },
-});
+}));
 
 const told = ({ allowed, reason, degraded, error, remaining }: Decision) => ({
   allowed, reason, degraded, remaining, code: (Object(error) as { code?: string }).code ?? null,
@@ -42,7 +44,7 @@ export async function atLocalShare(request: Request) {
 
 /** Each key is a bucket of its own; its first word says what the store does. */
 const whole = slow({ timeoutMs: Infinity, breaker: { failures: 5, probeEveryMs: 1 } });
-const byFirstWord: AsyncStore = { ...whole, consume: (policy, key, cost) => whole.consume(policy, key.split(" ")[0] as string, cost) };
+const byFirstWord: AsyncStore = storeOf({ ...whole, consume: (policy, key, cost) => callsOf(whole).consume(policy, key.split(" ")[0] as string, cost) });
 
 const probed = createLimiter({
   policy: { name: "probed", capacity: 1_000, refill: perDay(1_000) },

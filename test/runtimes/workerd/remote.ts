@@ -8,6 +8,7 @@ import { RedisStore } from "sluice/redis";
 import { rateLimit } from "sluice/web";
 import type { BucketsStub, CellStub, Namespace } from "./cells.js";
 import type { ExecutionContext } from "./worker.js";
+import { storeOf } from "../../helpers/store-of.js";
 
 const { ORIGIN, CELLS, BUCKETS, UPSTASH_URL = "http://127.0.0.1", UPSTASH_TOKEN = "none", POSTGRES_URL } = env as {
   readonly ORIGIN: string;
@@ -47,12 +48,12 @@ export async function atCells(request: Request) {
   return { allowed, remaining, reason };
 }
 
-const remote: AsyncStore = {
+const remote: AsyncStore = storeOf({
   sync: false,
   guard: guard(PATIENT),
   clock: "server",
   consume: (policy: Policy, key: string, cost: number) => BUCKETS.getByName(`${policy.name} ${key}`).consume(policy, cost),
-};
+});
 const together = definePolicy({ name: "api", limits: [{ name: "burst", ...FIFTY }, { ...FIFTY, capacity: 60 }] });
 const atObject = createLimiter({ policy: { name: "object", ...FIFTY }, store: remote, ...EXACT });
 

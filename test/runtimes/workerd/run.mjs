@@ -253,7 +253,7 @@ await runTests("workerd", {
       for (const answers of await Promise.all(range(5).map((i) => askAtOnce(worker, `/durable?object=one&key=user-${i}`, 60)))) eachOnce(answers, 50);
     }),
 
-  "charges of one object are taken together or not at all, and other stores have no `consumeTogether`": () =>
+  "charges of one object are taken together or not at all, and other stores take none together": () =>
     inWorker(async (worker) => {
       assert.deepEqual(await ask(worker, "/durable/together?key=ann"), { absent: true });
       const answers = await Promise.all(range(3).map((i) => askAtOnce(worker, `/durable/together?object=acme&key=user-${i}`, 40)));

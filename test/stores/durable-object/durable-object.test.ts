@@ -2,6 +2,7 @@ import { definePolicy, perSecond } from "sluice";
 import { DurableObjectStore, withBuckets, type BucketCall, type BucketNamespace } from "sluice/durable-object";
 import { describe, expect, test } from "vitest";
 import { FakeStorage } from "../../helpers/fake-storage.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 // The objects themselves need workerd: test/runtimes/workerd runs the store suite there, with `npm run check:runtimes`.
 const policy = definePolicy({ name: "api", capacity: 3, refill: perSecond(1) });
@@ -42,8 +43,8 @@ describe("which object a call goes to", () => {
   test("that of its bucket, whose name is bounded", async () => {
     const { binding, calls } = namespace();
     const store = new DurableObjectStore(binding);
-    await store.adjust(policy, "ann", 1);
-    await store.reset(policy, "x".repeat(5_000));
+    await callsOf(store).adjust(policy, "ann", 1);
+    await callsOf(store).reset(policy, "x".repeat(5_000));
     expect(calls.map(([object]) => object)).toEqual(["api ann", expect.stringMatching(/^#[0-9a-f]{64}$/)]);
     expect(calls[0]?.[1]).toEqual({ verb: "adjust", parts: [{ name: "api ann", policy: JSON.stringify(policy), amount: 1 }], now: undefined });
     expect(definePolicy(JSON.parse(calls[0]?.[1].parts[0]?.policy ?? ""))).toEqual(policy);
@@ -52,9 +53,9 @@ describe("which object a call goes to", () => {
   test("an adjustment takes the instant of its decision along", async () => {
     const { binding, calls } = namespace();
     const store = new DurableObjectStore(binding);
-    await store.adjust(policy, "ann", -1, 1_234);
-    await store.adjust(policy, "ann", -1);
-    await store.renew(policy, "ann", 1, { from: 1_000, to: 6_000 });
+    await callsOf(store).adjust(policy, "ann", -1, 1_234);
+    await callsOf(store).adjust(policy, "ann", -1);
+    await callsOf(store).renew(policy, "ann", 1, { from: 1_000, to: 6_000 });
     expect(calls.map(([, { verb, from, move }]) => [verb, from, move])).toEqual([
       ["adjust", 1_234, undefined], ["adjust", undefined, undefined], ["renew", undefined, { from: 1_000, to: 6_000 }],
     ]);
@@ -63,18 +64,17 @@ describe("which object a call goes to", () => {
   test("the one that `object` names", async () => {
     const { binding, calls } = namespace();
     const store = new DurableObjectStore(binding, { object: "acme", clock: () => 7.9 });
-    await store.block(policy, "ann", 5);
-    await store.consumeTogether?.([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 2 }]);
+    await callsOf(store).block(policy, "ann", 5);
+    await callsOf(store).together([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 2 }]);
     expect(calls.map(([object, { verb, parts, now }]) => [object, verb, parts.length, now])).toEqual([["acme", "block", 1, 7], ["acme", "consume", 2, 7]]);
   });
 
   test("a copy of a policy and charges of one bucket are refused before", async () => {
     const { binding, calls } = namespace();
     const store = new DurableObjectStore(binding, { object: "acme" });
-    await expect(store.consume({ ...policy }, "ann", 1)).rejects.toThrow(TypeError);
-    await expect(store.consumeTogether?.([{ policy, key: "ann", cost: 1 }, { policy, key: "ann", cost: 1 }])).rejects.toThrow("got one twice");
-    await expect(store.consumeTogether?.([{ policy, key: "ann", cost: -1 }])).rejects.toThrow(RangeError);
-    expect(await store.consumeTogether?.([])).toEqual([]);
+    await expect(callsOf(store).consume({ ...policy }, "ann", 1)).rejects.toThrow(TypeError);
+    await expect(callsOf(store).together([{ policy, key: "ann", cost: 1 }, { policy, key: "ann", cost: 1 }])).rejects.toThrow("got one twice");
+    await expect(callsOf(store).together([{ policy, key: "ann", cost: -1 }, { policy, key: "bob", cost: 1 }])).rejects.toThrow(RangeError);
     expect(calls).toEqual([]);
   });
 });
@@ -84,14 +84,14 @@ test("L4 · with 0 a block leaves the row as it was before it, and writes none f
   const Buckets = withBuckets(class {} as abstract new (state: never, env: never) => object);
   const object = new Buckets({ storage } as never, {} as never);
   const store = new DurableObjectStore({ idFromName: () => ({}), get: () => object }, { clock: () => 1_000 });
-  await store.consume(policy, "ann", 2);
+  await callsOf(store).consume(policy, "ann", 2);
   const before = new Map(storage.rows);
-  for (const key of ["ann", "bob"]) await store.block(policy, key, 60_000);
-  expect(await store.consume(policy, "ann", 1)).toMatchObject({ allowed: false, blocked: true });
+  for (const key of ["ann", "bob"]) await callsOf(store).block(policy, key, 60_000);
+  expect(await callsOf(store).consume(policy, "ann", 1)).toMatchObject({ allowed: false, blocked: true });
   storage.writes = 0;
-  for (const key of ["ann", "bob", "ann", "carl"]) await store.block(policy, key, 0);
+  for (const key of ["ann", "bob", "ann", "carl"]) await callsOf(store).block(policy, key, 0);
   expect([storage.writes, storage.rows]).toEqual([2, before]);
-  expect(await store.consume(policy, "ann", 1)).toMatchObject({ allowed: true, remaining: 0 });
+  expect(await callsOf(store).consume(policy, "ann", 1)).toMatchObject({ allowed: true, remaining: 0 });
 });
 
 test("an object whose first write failed makes its table with the next one", async () => {
@@ -100,7 +100,7 @@ test("an object whose first write failed makes its table with the next one", asy
   const object = new Buckets({ storage } as never, {} as never);
   const store = new DurableObjectStore({ idFromName: () => ({}), get: () => object });
   storage.isFull = true;
-  await expect(store.consume(policy, "ann", 1)).rejects.toThrow("full");
+  await expect(callsOf(store).consume(policy, "ann", 1)).rejects.toThrow("full");
   storage.isFull = false;
-  expect((await store.consume(policy, "ann", 1)).remaining).toBe(2);
+  expect((await callsOf(store).consume(policy, "ann", 1)).remaining).toBe(2);
 });

@@ -5,6 +5,7 @@ import { ManualClock } from "sluice/testing";
 import type { AsyncStore, Policy } from "sluice/store";
 import { beforeEach, expect, test } from "vitest";
 import { ModelStore } from "./model-store.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const LEASE_MS = 100;
 /** How long a process refuses by itself in a flood. */
@@ -23,7 +24,7 @@ async function ask(processes: readonly AsyncStore[], policy: Policy, perMs: numb
   const grants = processes.map(() => [] as number[]);
   for (const end = clock.now() + ms; clock.now() < end; clock.advance(1)) {
     for (const [i, each] of processes.entries()) {
-      for (let n = 0; n < perMs; n++) if ((await each.consume(policy, "key", 1)).allowed) grants[i]?.push(clock.now());
+      for (let n = 0; n < perMs; n++) if ((await callsOf(each).consume(policy, "key", 1)).allowed) grants[i]?.push(clock.now());
     }
   }
   return grants;
@@ -58,7 +59,7 @@ test.each([
   for (const offset of OFFSETS) {
     const processes = [open(), open()];
     await ask(processes, policy, 2, 3_000 + offset);
-    await open().reset?.(policy, "key");
+    await callsOf(open()).reset(policy, "key");
     const from = clock.now();
     const grants = await ask(processes, policy, 2, 2 * LEASE_MS);
     for (const each of grants) expect(each.find((at) => at >= from)).toBeLessThanOrEqual(from + withinMs);
@@ -73,7 +74,7 @@ test("L2 · a reset by another process ends the remembered wait of a block withi
     await shared.block(wide, "key", 60_000);
     await ask(processes, wide, 2, 500 + offset);
     await shared.block(wide, "key", 0);
-    await open().reset?.(wide, "key");
+    await callsOf(open()).reset(wide, "key");
     const from = clock.now();
     for (const [first] of await ask(processes, wide, 2, 2 * LEASE_MS)) expect(first).toBeLessThanOrEqual(from + REST_MS);
   }
@@ -93,11 +94,11 @@ test("L16 · a flood has the whole rate again after a block, and after other pro
 test("L1 · unused tokens lapse two leaseMs after the call that took them, and not before", async () => {
   for (const [waited, isKept] of [[LEASE_MS, true], [2 * LEASE_MS - 1, true], [2 * LEASE_MS, false]] as const) {
     const [store, key] = [open(), `after ${waited}`];
-    for (let i = 0; i < 5; i++) await store.consume(slow, key, 20);
+    for (let i = 0; i < 5; i++) await callsOf(store).consume(slow, key, 20);
     const left = shared.left(slow, key);
     clock.advance(waited);
     let granted = 0;
-    while ((await store.consume(slow, key, 1)).allowed) granted += 1;
+    while ((await callsOf(store).consume(slow, key, 1)).allowed) granted += 1;
     expect(granted > left).toBe(isKept);
   }
 });

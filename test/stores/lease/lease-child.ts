@@ -2,7 +2,7 @@
 // processes begin at once. It tells each grant with its instant, about every 20 ms, because it may be killed.
 import { Redis } from "ioredis";
 import pg from "pg";
-import { createLimiter, definePolicy, type AsyncStore } from "sluice";
+import { createLimiter, definePolicy, type AsyncStore, type StoreCall } from "sluice";
 import { leased } from "sluice/lease";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
@@ -19,13 +19,13 @@ const sleep = (time: number): Promise<void> => new Promise((resolve) => setTimeo
 
 let calls = 0;
 const slow: AsyncStore = Object.assign(Object.create(store) as AsyncStore, {
-  async consume(...asked: Parameters<AsyncStore["consume"]>) {
+  async ask(call: StoreCall) {
+    if (call.verb !== "consume") return store.ask(call);
     calls += 1;
-    const decision = await store.consume(...asked);
+    const answers = await store.ask(call);
     if (Math.random() < 0.2) await sleep(Math.random() * lateMs);
-    return decision;
+    return answers;
   },
-  adjust: store.adjust?.bind(store),
   recall: undefined,
 });
 // The clock of the day steps to and fro.
@@ -51,7 +51,7 @@ const tell = (): void => {
   calls = 0;
 };
 
-await store.peek?.(policy, "one", 1); // connected, and ready to start with the others
+await store.ask({ verb: "peek", parts: [{ policy, key: "one", cost: 1 }] }); // connected, and ready to start with the others
 process.send?.("ready");
 await new Promise((resolve) => process.once("message", resolve));
 

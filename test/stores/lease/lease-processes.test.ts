@@ -9,13 +9,14 @@ import type { AsyncStore } from "sluice/store";
 import { expect, test } from "vitest";
 import { describeWith, postgresUrl, redisUrl } from "../../helpers/services.js";
 import { leaseProcesses } from "./lease-processes.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 /** Runs the processes over a server. Afterwards the bucket is full again: a crash loses nothing that does not refill. */
 async function leases(what: string, kind: "redis" | "postgres", url: string, name: string, store: AsyncStore): Promise<void> {
   const limit = await leaseProcesses(what, { kind, url, name });
   const policy = definePolicy({ name: "shared", ...limit });
-  expect(await store.peek?.(policy, "one", limit.capacity)).toMatchObject({ allowed: true, remaining: limit.capacity, resetMs: 0 });
-  await store.reset?.(policy, "one");
+  expect(await callsOf(store).peek(policy, "one", limit.capacity)).toMatchObject({ allowed: true, remaining: limit.capacity, resetMs: 0 });
+  await callsOf(store).reset(policy, "one");
 }
 
 describeWith("redis", "leases over Redis", () => {

@@ -7,7 +7,7 @@ import type { AsyncStore } from "sluice/store";
 import { describe, expect, test } from "vitest";
 
 const lacks = {
-  consumeTogether: "one write changes one key",
+  together: "one write changes one key",
   serverClock: "it goes by the clocks of the processes",
   bound: "the backend's own expiry bounds it",
   window: "tokens that are taken ahead are not those of the stretch in which they are used",

@@ -6,6 +6,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
 import { ModelStore, settled } from "./model-store.js";
 import { expectWarnings } from "../../setup/warnings.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import { storeOf } from "../../helpers/store-of.js";
+import { takesTogether } from "../../../src/port/store.js";
 
 const LEASE_MS = 100;
 const policy = definePolicy({ name: "hot", capacity: 10_000, refill: perSecond(100) });
@@ -26,7 +29,7 @@ afterEach(() => void vi.unstubAllGlobals());
 /** Asks `count` times, one after the other. */
 async function ask(store: AsyncStore, count: number, cost = 1, key = "a", by: Policy = policy): Promise<Decision[]> {
   const decisions: Decision[] = [];
-  for (let i = 0; i < count; i++) decisions.push(await store.consume(by, key, cost));
+  for (let i = 0; i < count; i++) decisions.push(await callsOf(store).consume(by, key, cost));
   return decisions;
 }
 
@@ -50,7 +53,7 @@ describe("which keys are leased", () => {
     const store = open();
     const direct = new ModelStore(clock);
     for (let i = 0; i < 30; i++) {
-      expect(await store.consume(policy, "a", 1)).toEqual(await direct.consume(policy, "a", 1));
+      expect(await callsOf(store).consume(policy, "a", 1)).toEqual(await direct.consume(policy, "a", 1));
       advance(LEASE_MS / 3);
     }
     expect(shared.sent).toEqual(direct.sent);
@@ -74,7 +77,7 @@ describe("which keys are leased", () => {
     const taken = await ask(one, 500, 1, "a", parallel);
     expect([granted(taken), asked.mock.calls.length]).toEqual([500, 500]);
     expect(granted(await ask(two, 5, 1, "a", parallel))).toBe(0);
-    await one.adjust?.(parallel, "a", -1, taken[0]?.at);
+    await callsOf(one).adjust(parallel, "a", -1, taken[0]?.at);
     expect(granted(await ask(two, 5, 1, "a", parallel))).toBe(1);
     expect(asked.mock.calls.map(([, , cost]) => cost)).toEqual(Array(510).fill(1));
   });
@@ -85,7 +88,7 @@ describe("which keys are leased", () => {
     advance(LEASE_MS);
     shared.sent.length = 0;
     shared.held = [];
-    const answers = Promise.all(Array.from({ length: 30 }, () => store.consume(policy, "a", 1)));
+    const answers = Promise.all(Array.from({ length: 30 }, () => callsOf(store).consume(policy, "a", 1)));
     await settled();
     expect(shared.held).toHaveLength(1);
     await shared.answerNext();
@@ -132,7 +135,7 @@ describe("which keys are leased", () => {
     const store = open();
     await ask(store, 20, 1, "k".repeat(130));
     expect(shared.sent).toHaveLength(20);
-    for (let i = 0; i < 10_000; i++) await store.consume(policy, `spray ${i}`, 1);
+    for (let i = 0; i < 10_000; i++) await callsOf(store).consume(policy, `spray ${i}`, 1);
     shared.sent.length = 0;
     await ask(store, 20);
     expect(shared.sent).toHaveLength(20);
@@ -181,11 +184,11 @@ describe("when the store fails", () => {
     const store = await holding();
     advance(LEASE_MS);
     shared.consume = () => Promise.resolve({} as Decision);
-    await expect(store.consume(policy, "a", 1)).rejects.toThrow("Expected `store.consume()` to return a decision");
+    await expect(callsOf(store).consume(policy, "a", 1)).rejects.toThrow('Expected `store.ask()` to answer "consume" with a decision');
     shared.consume = () => {
       throw new Error("not even a promise");
     };
-    await expect(store.consume(policy, "a", 1)).rejects.toThrow("not even a promise");
+    await expect(callsOf(store).consume(policy, "a", 1)).rejects.toThrow("not even a promise");
   });
 
   test("what a lease holds is granted while the store is down, also when the circuit breaker is open", async () => {
@@ -203,7 +206,7 @@ describe("when the store fails", () => {
 
 test.each([
   [() => leased(new MemoryStore() as never, { leaseMs: 100 }), TypeError, "Expected `store` to be a shared store, got an object. A store that answers at once needs no leases: use it as it is."],
-  [() => leased({ sync: false, consume: () => {} } as never, { leaseMs: 100 }), TypeError, 'Expected `store.guard` to be made by `guard` of sluice/store, got undefined. Write `readonly guard = guard()` in the store.'],
+  [() => leased({ sync: false, ask: () => {} } as never, { leaseMs: 100 }), TypeError, 'Expected `store.guard` to be made by `guard` of sluice/store, got undefined. Write `readonly guard = guard()` in the store.'],
   [() => leased(null as never, { leaseMs: 100 }), TypeError, "Expected `store` to be a shared store, got null"],
   [() => leased(shared, undefined as never), TypeError, "Expected `options` to be an object with `leaseMs`, got undefined"],
   [() => leased(shared, {} as never), TypeError, "Expected `leaseMs` to be a positive integer, got undefined"],
@@ -219,17 +222,18 @@ test.each([
 });
 
 test("methods that the store lacks are missing here, too", async () => {
-  const bare = leased({ sync: false, clock: clock.now, guard: shared.guard, consume: (...asked) => shared.consume(...asked) }, { leaseMs: LEASE_MS });
-  expect(Object.keys(bare).sort()).toEqual(["clock", "close", "consume", "guard", "sync"]);
+  const bare = leased(storeOf({ sync: false, clock: clock.now, guard: shared.guard, consume: (...asked) => shared.consume(...asked) }), { leaseMs: LEASE_MS });
+  expect([bare.kinds, bare.verbs, bare.together, bare.recall]).toEqual([undefined, ["consume"], false, undefined]);
   await ask(bare, 10);
   await bare.close?.();
 });
 
 test("charges that the store cannot take together are told apart here, too", async () => {
-  const takesTogether = (charges: readonly Charge[]): boolean => charges.length < 2;
-  const store = leased(Object.assign(shared, { takesTogether }), { leaseMs: LEASE_MS });
+  const together = (charges: readonly Charge[]): boolean => charges.length < 2;
+  Object.defineProperty(shared, "together", { value: together });
+  const store = leased(shared, { leaseMs: LEASE_MS });
   const charges = ["a", "b"].map((key) => ({ policy, key, cost: 1 }));
-  expect([store.takesTogether?.(charges), store.takesTogether?.(charges.slice(1))]).toEqual([false, true]);
+  expect([takesTogether(store, charges), takesTogether(store, charges.slice(1))]).toEqual([false, true]);
 });
 
 test("L11 · a store and its leased form have one local share of each bucket, one circuit breaker and one event for each change", async () => {
@@ -263,7 +267,7 @@ describe("how long a lease is valid", () => {
     const store = await holding();
     advance(LEASE_MS);
     shared.held = [];
-    const first = store.consume(policy, "a", 1);
+    const first = callsOf(store).consume(policy, "a", 1);
     advance(60);
     await shared.answerNext();
     shared.held = null;
@@ -279,7 +283,7 @@ describe("how long a lease is valid", () => {
   /** Twelve requests, the first of which takes a lease. Its answer comes late, and so do the others that `lateMs` delays. */
   async function late(store: AsyncStore, lateMs: number): Promise<number> {
     shared.held = [];
-    const all = Promise.all(Array.from({ length: 12 }, () => store.consume(policy, "a", 1)));
+    const all = Promise.all(Array.from({ length: 12 }, () => callsOf(store).consume(policy, "a", 1)));
     await settled();
     expect(shared.held).toHaveLength(1);
     advance(LEASE_MS);
@@ -335,7 +339,7 @@ describe("how long a lease is valid", () => {
     const store = await holding();
     wall.advance(3_600_000);
     shared.held = [];
-    void store.consume(policy, "a", 1);
+    void callsOf(store).consume(policy, "a", 1);
     await settled();
     expect(shared.held).toHaveLength(1);
   });
@@ -346,9 +350,9 @@ describe("how long a lease is valid", () => {
     const decisions = await ask(store, 30, 1, "a", tight);
     advance(LEASE_MS - 1);
     shared.held = [];
-    const dear = store.consume(tight, "a", 30); // more than the lease holds
+    const dear = callsOf(store).consume(tight, "a", 30); // more than the lease holds
     await settled();
-    const during = Promise.all(Array.from({ length: 10 }, () => store.consume(tight, "a", 1)));
+    const during = Promise.all(Array.from({ length: 10 }, () => callsOf(store).consume(tight, "a", 1)));
     await settled();
     while (shared.held.length > 0) await shared.answerNext();
     shared.held = null;
@@ -387,7 +391,7 @@ describe("what is unused", () => {
     advance(LEASE_MS);
     const left = shared.left(tight, "a");
     expect(left).toBeLessThan(80);
-    expect((await store.consume(tight, "a", 80)).allowed).toBe(true);
+    expect((await callsOf(store).consume(tight, "a", 80)).allowed).toBe(true);
     expect(granted(await ask(store, 20, 1, "a", tight))).toBe(0);
   });
 
@@ -454,10 +458,10 @@ describe("the other calls", () => {
 
   test("peek sees what the lease would grant, and otherwise the store", async () => {
     const store = await holding();
-    const peeked = await store.peek?.(policy, "a", 1);
+    const peeked = await callsOf(store).peek(policy, "a", 1);
     expect(shared.sent).toEqual([]);
     expect(peeked).toMatchObject({ allowed: true, remaining: 10_000 - 5 });
-    await store.peek?.(policy, "a", HELD + 1);
+    await callsOf(store).peek(policy, "a", HELD + 1);
     expect(shared.sent).toEqual([{ what: "peek", key: "a", tokens: HELD + 1 }]);
     expect((await ask(store, 1))[0]?.remaining).toBe((peeked?.remaining ?? 0) - 1); // took nothing
   });
@@ -465,8 +469,8 @@ describe("the other calls", () => {
   test("refunds and debits go to the store, and leave the lease alone", async () => {
     const store = await holding();
     const before = shared.left(policy, "a");
-    expect(await store.adjust?.(policy, "a", 500)).toBe(true);
-    expect(await store.adjust?.(policy, "a", -200)).toBe(true);
+    expect(await callsOf(store).adjust(policy, "a", 500)).toBe(true);
+    expect(await callsOf(store).adjust(policy, "a", -200)).toBe(true);
     expect(shared.left(policy, "a")).toBe(before - 300);
     expect(granted(await ask(store, HELD))).toBe(HELD);
     expect(shared.sent).toHaveLength(2);
@@ -474,10 +478,10 @@ describe("the other calls", () => {
 
   test("a debt of its own process, or a refusal by the store, leaves the tokens of the lease alone", async () => {
     const store = await holding();
-    await store.adjust?.(policy, "a", shared.left(policy, "a") + 50);
+    await callsOf(store).adjust(policy, "a", shared.left(policy, "a") + 50);
     expect(granted(await ask(store, 2))).toBe(2);
-    expect(await store.consume(policy, "a", HELD)).toMatchObject({ allowed: false, remaining: 0 });
-    expect(await store.peek?.(policy, "a", 1)).toMatchObject({ allowed: true });
+    expect(await callsOf(store).consume(policy, "a", HELD)).toMatchObject({ allowed: false, remaining: 0 });
+    expect(await callsOf(store).peek(policy, "a", 1)).toMatchObject({ allowed: true });
     expect(granted(await ask(store, HELD))).toBe(HELD - 2);
   });
 
@@ -485,7 +489,7 @@ describe("the other calls", () => {
     const slow = definePolicy({ name: "slow", capacity: 20, refill: { tokens: 1, everyMs: 10_000 } });
     const store = open();
     expect(granted(await ask(store, 25, 1, "a", slow))).toBe(20);
-    await store.adjust?.(slow, "a", -3);
+    await callsOf(store).adjust(slow, "a", -3);
     expect(granted(await ask(store, 5, 1, "a", slow))).toBe(3);
   });
 
@@ -503,7 +507,7 @@ describe("the other calls", () => {
   test("L1 · what was refunded does not go back with the next call, too", async () => {
     const slow = definePolicy({ name: "slow", capacity: 1_000, refill: { tokens: 1, everyMs: 10_000 } });
     const store = await holding(slow);
-    await store.adjust?.(slow, "a", -5);
+    await callsOf(store).adjust(slow, "a", -5);
     advance(LEASE_MS);
     await ask(store, 1, 1, "a", slow);
     expect(shared.sent.map(({ tokens }) => tokens)).toEqual([-5, 1 + 7 - 2]); // of 12 that were taken, 7 may go back
@@ -528,7 +532,7 @@ describe("the other calls", () => {
 
   test("several charges go to the store", async () => {
     const store = await holding();
-    const [decision] = (await store.consumeTogether?.([{ policy, key: "a", cost: 3 }])) ?? [];
+    const [decision] = await callsOf(store).together([{ policy, key: "a", cost: 3 }, { policy, key: "b", cost: 1 }]);
     expect(decision).toMatchObject({ allowed: true, cost: 3 });
     expect(shared.sent).toHaveLength(1);
   });
@@ -537,7 +541,7 @@ describe("the other calls", () => {
     const store = await holding();
     const other = open();
     await ask(other, 40);
-    await store.block?.(policy, "a", 60_000);
+    await callsOf(store).block(policy, "a", 60_000);
     expect(granted(await ask(store, 5))).toBe(0);
     expect(granted(await ask(other, 5))).toBe(5);
     advance(LEASE_MS);
@@ -546,21 +550,21 @@ describe("the other calls", () => {
 
   test("the end of a block acts at once, and leaves the tokens of a lease", async () => {
     const store = await holding();
-    await store.block?.(policy, "a", 0);
+    await callsOf(store).block(policy, "a", 0);
     expect(granted(await ask(store, HELD))).toBe(HELD);
     expect(shared.sent).toEqual([{ what: "block", key: "a", tokens: 0 }]);
-    await store.block?.(policy, "a", 60_000);
+    await callsOf(store).block(policy, "a", 60_000);
     expect(await ask(store, 5)).toMatchObject(Array(5).fill({ allowed: false, blocked: true }));
     const before = shared.left(policy, "b");
-    await store.block?.(policy, "a", 0);
+    await callsOf(store).block(policy, "a", 0);
     expect(granted(await ask(store, 5))).toBe(5);
     expect(shared.left(policy, "b")).toBe(before);
   });
 
   test("a settlement takes the instant of its decision along", async () => {
     const store = await holding();
-    await store.adjust?.(policy, "a", -2, 999_000);
-    await store.adjust?.(policy, "a", 3);
+    await callsOf(store).adjust(policy, "a", -2, 999_000);
+    await callsOf(store).adjust(policy, "a", 3);
     expect(shared.sent).toEqual([{ what: "adjust", key: "a", tokens: -2, at: 999_000 }, { what: "adjust", key: "a", tokens: 3 }]);
   });
 
@@ -568,12 +572,12 @@ describe("the other calls", () => {
     const store = await holding();
     advance(LEASE_MS);
     shared.held = [];
-    const first = store.consume(policy, "a", 1);
-    const behind = store.consume(policy, "a", 1);
+    const first = callsOf(store).consume(policy, "a", 1);
+    const behind = callsOf(store).consume(policy, "a", 1);
     await settled();
     const [take] = shared.held as { arrive(): void }[];
     take?.arrive();
-    const block = store.block?.(policy, "a", 60_000);
+    const block = callsOf(store).block(policy, "a", 60_000);
     await settled();
     while (shared.held.length > 0) await shared.answerNext();
     shared.held = null;
@@ -585,7 +589,7 @@ describe("the other calls", () => {
 
   test("L1 · a reset ends the lease: the bucket is full, and nothing goes back to it", async () => {
     const store = await holding();
-    await store.reset?.(policy, "a");
+    await callsOf(store).reset(policy, "a");
     expect(shared.left(policy, "a")).toBe(10_000);
     const other = open();
     await ask(other, 100);

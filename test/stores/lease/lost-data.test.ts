@@ -6,6 +6,7 @@ import type { AsyncStore, Policy } from "sluice/store";
 import { beforeEach, describe, expect, test } from "vitest";
 import { mostAhead, type Granted } from "../../examples/llm-windows.js";
 import { ModelStore } from "./model-store.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const LEASE_MS = 100;
 let clock: ManualClock;
@@ -22,7 +23,7 @@ beforeEach(() => {
 /** Asks `count` times, and stops at a refusal. Returns the granted tokens. */
 async function take(store: AsyncStore, policy: Policy, count: number, cost = 1): Promise<number> {
   let tokens = 0;
-  for (let i = 0; i < count && (await store.consume(policy, "key", cost)).allowed; i++) tokens += cost;
+  for (let i = 0; i < count && (await callsOf(store).consume(policy, "key", cost)).allowed; i++) tokens += cost;
   grants.push([clock.now(), tokens]);
   return tokens;
 }
@@ -42,7 +43,7 @@ test.each(ROWS)("L1 · a bucket of $name: $what processes grant no more than the
   for (const each of processes) await take(each, policy, 5, capacity / 100);
   clock.advance(10);
   if (how === "lost") shared.lose();
-  else await open().reset?.(policy, "key");
+  else await callsOf(open()).reset(policy, "key");
   for (let i = 0; i < 50; i++) {
     clock.advance(20);
     for (const each of what === "hot" ? processes : []) await take(each, policy, 1);
@@ -61,7 +62,7 @@ describe("what a lease keeps", () => {
     const [store, other] = [open(), open()];
     await take(store, policy, 5, 20);
     clock.advance(50);
-    await other.reset?.(policy, "key");
+    await callsOf(other).reset(policy, "key");
     await shared.consume(policy, "key", 10);
     clock.advance(LEASE_MS / 2);
     const before = shared.left(policy, "key");

@@ -3,6 +3,7 @@ import type { Decision, GuardOptions } from "sluice";
 import { guard, type AsyncStore, type Charge, type Costs, type Guard, type Policy } from "sluice/store";
 import type { ManualClock } from "sluice/testing";
 import { Model } from "../../helpers/model.js";
+import { LaterVerbs } from "../../helpers/store-of.js";
 
 /** What the store was asked, in the order in which the calls were sent. */
 export interface Sent {
@@ -21,8 +22,7 @@ interface Held {
   readonly answer: (error?: Error) => void;
 }
 
-export class ModelStore implements AsyncStore {
-  readonly sync = false;
+export class ModelStore extends LaterVerbs implements AsyncStore {
   readonly guard: Guard;
   readonly clock: () => number;
   readonly sent: Sent[] = [];
@@ -32,6 +32,7 @@ export class ModelStore implements AsyncStore {
   readonly #models = new Map<string, Model>();
 
   constructor(clock: ManualClock, options: GuardOptions = {}) {
+    super();
     this.guard = guard(options);
     this.clock = clock.now;
   }

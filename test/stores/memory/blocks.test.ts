@@ -2,6 +2,7 @@
 import { createLimiter, MemoryStore, perSecond } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const HOUR = 3_600_000;
 const policy = { name: "api", capacity: 5, refill: perSecond(1) };
@@ -75,7 +76,7 @@ describe("blocks at `maxKeys`", () => {
     const { store, limiter } = storeOf(10);
     limiter.block("ann", HOUR);
     const charges = ["bob", "ann"].map((key) => ({ policy: limiter.policy, key, cost: 0 }));
-    expect(store.consumeTogether(charges)).toMatchObject([{ allowed: true }, { allowed: false, retryAfterMs: HOUR }]);
+    expect(callsOf(store).together(charges)).toMatchObject([{ allowed: true }, { allowed: false, retryAfterMs: HOUR }]);
     expect(limiter.peek("bob").remaining).toBe(5);
   });
 });

@@ -5,6 +5,7 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { HeldRecords } from "../../../src/stores/memory/held-records.js";
 import { expectWarnings } from "../../setup/warnings.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const limitOf = (name: string) => ({ limit: { name, size: 4 } });
 const LIMIT = limitOf("parallel");
@@ -131,7 +132,7 @@ describe("a store under a spray of made-up keys", () => {
       // Every 5 s, as `run` and a gate renew.
       if (i % 700 === 699) {
         clock.advance(5_000);
-        for (const { at } of taken) store.renew(policy, "busy", 1, { from: Math.max(at, clock.now() - 5_000), to: clock.now() });
+        for (const { at } of taken) callsOf(store).renew(policy, "busy", 1, { from: Math.max(at, clock.now() - 5_000), to: clock.now() });
       }
       limiter.consume(`made-up-${i}`);
     }

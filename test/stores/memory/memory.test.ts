@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { expectSame } from "../../core/subjects.js";
 import { bundledCode } from "../../helpers/bundled.js";
 import { expectWarnings } from "../../setup/warnings.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ capacity: 10, refill: perSecond(2) });
 
@@ -25,10 +26,10 @@ function storeOf(maxKeys?: number): Subject {
     store,
     clock,
     take: (key, cost = 1) => {
-      const { allowed, remaining } = store.consume(policy, key, cost);
+      const { allowed, remaining } = callsOf(store).consume(policy, key, cost);
       return allowed ? remaining : null;
     },
-    left: (key) => store.peek(policy, key, 0).remaining,
+    left: (key) => callsOf(store).peek(policy, key, 0).remaining,
   };
 }
 
@@ -39,8 +40,8 @@ describe("who has a bucket", () => {
     for (const joint of [".", "-", "_"]) names.push([`a${joint}b`, "c"], ["a", `b${joint}c`]);
     const policies = names.map(([name, limit]) => definePolicy({ name, limits: [{ name: limit, capacity: 1, refill: perSecond(1) }] }));
     const keys = ["x", "x ", " x", "a x", "b", "x:b", "x/b", "{x}", "", "\0", "X"];
-    for (const one of policies) for (const key of keys) expect(store.consume(one, key, 1).allowed, `${one.name} ${key}`).toBe(true);
-    for (const one of policies) for (const key of keys) expect(store.consume(one, key, 1).allowed, `${one.name} ${key}`).toBe(false);
+    for (const one of policies) for (const key of keys) expect(callsOf(store).consume(one, key, 1).allowed, `${one.name} ${key}`).toBe(true);
+    for (const one of policies) for (const key of keys) expect(callsOf(store).consume(one, key, 1).allowed, `${one.name} ${key}`).toBe(false);
     expect(store.stats()).toEqual({ buckets: policies.length * keys.length, evictedBusy: 0 });
   });
 
@@ -63,7 +64,7 @@ describe("who has a bucket", () => {
     const [a, b] = [storeOf(), storeOf()];
     expect([a.take("alice", 10), b.take("alice", 10)]).toEqual([0, 0]);
     const again: Policy = definePolicy({ capacity: 10, refill: perSecond(2) });
-    expect(a.store.consume(again, "alice", 1).allowed).toBe(false);
+    expect(callsOf(a.store).consume(again, "alice", 1).allowed).toBe(false);
   });
 
   test("nothing is kept of who only asks, is refused, costs nothing, gives back or is full again", () => {
@@ -71,11 +72,11 @@ describe("who has a bucket", () => {
     left("asks");
     take("refused", 11);
     take("free", 0);
-    store.adjust(policy, "gives", -5);
-    store.reset(policy, "forgotten");
+    callsOf(store).adjust(policy, "gives", -5);
+    callsOf(store).reset(policy, "forgotten");
     expect(store.stats().buckets).toBe(0);
     take("alice", 4);
-    store.adjust(policy, "alice", -4);
+    callsOf(store).adjust(policy, "alice", -4);
     take("bob", 4);
     clock.advance(2_000);
     take("bob", 0);
@@ -86,13 +87,13 @@ describe("who has a bucket", () => {
     const month = 30 * 86_400_000;
     const { store, clock } = storeOf();
     const monthly = definePolicy({ name: "monthly", capacity: 1, refill: { tokens: 1, everyMs: month } });
-    expect(store.consume(monthly, "alice", 1)).toMatchObject({ allowed: true, resetMs: month });
-    for (let i = 0; i < 6_000; i++) store.consume(monthly, `other-${i}`, 1);
+    expect(callsOf(store).consume(monthly, "alice", 1)).toMatchObject({ allowed: true, resetMs: month });
+    for (let i = 0; i < 6_000; i++) callsOf(store).consume(monthly, `other-${i}`, 1);
     clock.set(month - 1);
-    for (let i = 0; i < 6_000; i++) store.consume(monthly, `late-${i}`, 1);
-    expect(store.consume(monthly, "alice", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    for (let i = 0; i < 6_000; i++) callsOf(store).consume(monthly, `late-${i}`, 1);
+    expect(callsOf(store).consume(monthly, "alice", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
     clock.set(month);
-    expect(store.consume(monthly, "alice", 1).allowed).toBe(true);
+    expect(callsOf(store).consume(monthly, "alice", 1).allowed).toBe(true);
   });
 
   test("keeps no process alive: no timer, no handle", async () => {
@@ -127,10 +128,10 @@ describe("L13 · memory is bounded", () => {
     expectWarnings("SLUICE_POLICY_NAMES");
     const { store } = storeOf(3);
     const both = definePolicy({ name: "both", limits: [{ capacity: 5, refill: perSecond(1) }, { capacity: 5, refill: perHour(1) }] });
-    for (let i = 0; i < 10; i++) store.consume(both, `key-${i}`, 1);
-    for (let i = 0; i < 10; i++) store.consume(policy, `key-${i}`, 1);
+    for (let i = 0; i < 10; i++) callsOf(store).consume(both, `key-${i}`, 1);
+    for (let i = 0; i < 10; i++) callsOf(store).consume(policy, `key-${i}`, 1);
     expect(store.stats()).toEqual({ buckets: 3, evictedBusy: 27 });
-    for (let i = 0; i < 5_000; i++) store.consume(definePolicy({ name: `tenant-${i}`, capacity: 5, refill: perHour(1) }), "alice", 1);
+    for (let i = 0; i < 5_000; i++) callsOf(store).consume(definePolicy({ name: `tenant-${i}`, capacity: 5, refill: perHour(1) }), "alice", 1);
     expect(store.stats()).toEqual({ buckets: 3, evictedBusy: 5_027 });
   });
 
@@ -140,14 +141,14 @@ describe("L13 · memory is bounded", () => {
       const { store, take } = storeOf(256);
       take("debtor", 10);
       if (others === 254) take("cheap", 1);
-      for (let i = 0; i < others; i++) store.consume(slow, `sprayed-${i}`, 1);
-      expect(store.consume(slow, "one too many", 10).allowed).toBe(true);
+      for (let i = 0; i < others; i++) callsOf(store).consume(slow, `sprayed-${i}`, 1);
+      expect(callsOf(store).consume(slow, "one too many", 10).allowed).toBe(true);
       expect(take("debtor"), `${others} others`).toBe(others === 255 ? 9 : null);
     }
     const { store, take } = storeOf(256);
-    store.consume(slow, "debtor", 10);
+    callsOf(store).consume(slow, "debtor", 10);
     for (let i = 0; i < 10_000; i++) expect([take(`sprayed-${i}`, 10), take(`sprayed-${i}`)]).toEqual([0, null]);
-    expect(store.consume(slow, "debtor", 1).allowed).toBe(false);
+    expect(callsOf(store).consume(slow, "debtor", 1).allowed).toBe(false);
   });
 
   test("L13 · bounded: idle buckets go first; no busy one goes while there is an idle one, among up to 256", () => {
@@ -231,7 +232,7 @@ describe("L13 · memory is bounded", () => {
     for (let i = 0; i < 6_000; i++) {
       for (const { clock } of [small, roomy]) clock.set(Math.floor(i / 6));
       const [key, cost] = [`key-${(i * i) % 61}`, i % 3];
-      expectSame(small.store.consume(quick, key, cost), roomy.store.consume(quick, key, cost));
+      expectSame(callsOf(small.store).consume(quick, key, cost), callsOf(roomy.store).consume(quick, key, cost));
     }
     expect(small.store.stats().evictedBusy).toBe(0);
   });
@@ -243,17 +244,17 @@ test("reset forgets all that is kept under a policy's name and a key, in any ver
   const versionOf = (...limits: string[]) => definePolicy({ name: "api", limits: limits.map(limitOf) });
   const [both, burst, day] = [versionOf("burst", "day"), versionOf("burst"), versionOf("day")];
   const namesake = definePolicy({ name: "other", limits: [limitOf("burst"), limitOf("day")] });
-  for (const key of ["alice", "bob"]) for (const each of [both, namesake]) store.consume(each, key, 5);
-  store.reset(burst, "alice");
-  expect([both, day, burst].map((each) => store.peek(each, "alice", 1).remaining)).toEqual([5, 5, 5]);
-  expect([store.peek(both, "bob", 1).remaining, store.peek(namesake, "alice", 1).remaining, store.stats().buckets]).toEqual([0, 0, 6]);
+  for (const key of ["alice", "bob"]) for (const each of [both, namesake]) callsOf(store).consume(each, key, 5);
+  callsOf(store).reset(burst, "alice");
+  expect([both, day, burst].map((each) => callsOf(store).peek(each, "alice", 1).remaining)).toEqual([5, 5, 5]);
+  expect([callsOf(store).peek(both, "bob", 1).remaining, callsOf(store).peek(namesake, "alice", 1).remaining, store.stats().buckets]).toEqual([0, 0, 6]);
 });
 
 test("a key that spells a policy's name shares no bucket with another key", () => {
   const { store } = storeOf();
   const [a, b] = [definePolicy({ name: "a", capacity: 1, refill: perSecond(1) }), definePolicy({ name: "b", capacity: 1, refill: perSecond(1) })];
   const keys = ["a", "b", "a a", "b b"];
-  for (const each of [a, b]) for (const key of keys) expect(store.consume(each, key, 1).allowed).toBe(true);
+  for (const each of [a, b]) for (const key of keys) expect(callsOf(store).consume(each, key, 1).allowed).toBe(true);
   expect(store.stats().buckets).toBe(8);
 });
 
@@ -268,30 +269,30 @@ test("a limiter over it answers at once, and from its own clock", () => {
 test("charges together what one caller and another spend, each bucket named once", () => {
   const { store, left } = storeOf();
   const charge = (key: string, cost: number) => ({ policy, key, cost });
-  expect(store.consumeTogether([charge("alice", 4), charge("bob", 11)]).map(({ reason }) => reason)).toEqual([null, "cost_above_capacity"]);
+  expect(callsOf(store).together([charge("alice", 4), charge("bob", 11)]).map(({ reason }) => reason)).toEqual([null, "cost_above_capacity"]);
   expect([left("alice"), left("bob"), store.stats().buckets]).toEqual([10, 10, 0]);
-  expect(store.consumeTogether([charge("alice", 4), charge("bob", 1)]).map(({ remaining }) => remaining)).toEqual([6, 9]);
-  expect(() => store.consumeTogether([charge("alice", 1), charge("alice", 1)])).toThrow(
-    new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs."),
+  expect(callsOf(store).together([charge("alice", 4), charge("bob", 1)]).map(({ remaining }) => remaining)).toEqual([6, 9]);
+  expect(() => callsOf(store).together([charge("alice", 1), charge("alice", 1)])).toThrow(
+    new TypeError("Expected the parts to name each bucket once, got one twice. Add up their costs."),
   );
   expect(left("alice")).toBe(6);
-  expect(store.consumeTogether([])).toEqual([]);
+  expect(callsOf(store).together([])).toEqual([]);
 });
 
 test("L10 · refused together, a limit of the largest capacity loses no token", () => {
   const { store } = storeOf();
   const [largest, empty] = [definePolicy({ name: "largest", capacity: Number.MAX_SAFE_INTEGER, refill: { tokens: 1, everyMs: 1 } }), definePolicy({ name: "empty", capacity: 1, refill: perHour(1) })];
-  store.consume(empty, "alice", 1);
-  store.consumeTogether([{ policy: largest, key: "alice", cost: 1 }, { policy: empty, key: "alice", cost: 1 }]);
-  expect(store.peek(largest, "alice", 1).remaining).toBe(Number.MAX_SAFE_INTEGER);
+  callsOf(store).consume(empty, "alice", 1);
+  callsOf(store).together([{ policy: largest, key: "alice", cost: 1 }, { policy: empty, key: "alice", cost: 1 }]);
+  expect(callsOf(store).peek(largest, "alice", 1).remaining).toBe(Number.MAX_SAFE_INTEGER);
 });
 
 test("L14 · refused together, a record in other numbers is settled all the same", () => {
   const { store, clock, left } = storeOf();
   const [slow, empty] = [definePolicy({ capacity: 10, refill: perHour(1) }), definePolicy({ name: "empty", capacity: 1, refill: perHour(1) })];
-  store.consume(slow, "alice", 10);
-  store.consume(empty, "alice", 1);
-  store.consumeTogether([{ policy, key: "alice", cost: 1 }, { policy: empty, key: "alice", cost: 1 }]);
+  callsOf(store).consume(slow, "alice", 10);
+  callsOf(store).consume(empty, "alice", 1);
+  callsOf(store).together([{ policy, key: "alice", cost: 1 }, { policy: empty, key: "alice", cost: 1 }]);
   // From here on at two a second.
   clock.advance(2_000);
   expect(left("alice")).toBe(4);

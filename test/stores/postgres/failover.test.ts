@@ -5,6 +5,7 @@ import { PostgresStore } from "sluice/postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { noOwnPostgres, startPostgres, type OwnPostgres } from "../../helpers/own-postgres.js";
 import { describeUnless } from "../../helpers/skip.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const CAPACITY = 200;
 const policy = definePolicy({ name: "over", capacity: CAPACITY, refill: perHour(1) });
@@ -40,7 +41,7 @@ describeUnless(noOwnPostgres(), "a promoted standby of Postgres", () => {
       await Promise.all(
         stores.flatMap((store) =>
           keys.map(async (key, i) => {
-            while ((await store.consume(policy, key, 1)).allowed) granted[i] = (granted[i] as number) + 1;
+            while ((await callsOf(store).consume(policy, key, 1)).allowed) granted[i] = (granted[i] as number) + 1;
           }),
         ),
       );

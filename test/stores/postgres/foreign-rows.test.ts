@@ -6,6 +6,7 @@ import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const TABLE = "sluice_foreign";
 const ten = definePolicy({ name: "ten", capacity: 10, refill: perHour(10) });
@@ -29,35 +30,35 @@ function proveOver(own: { readonly client: PostgresClient; readonly store: Postg
   const poison = (bucket: string, set: string): Promise<unknown> => own.client.query(`UPDATE ${TABLE} SET ${set} WHERE bucket = $1`, [bucket]);
 
   test.each(poisons)("a row with %s fails every call for its key, changes nothing, and is cured by reset", async (set) => {
-    await own.store.consume(ten, "bad", 4);
-    await own.store.consume(ten, "good", 4);
+    await callsOf(own.store).consume(ten, "bad", 4);
+    await callsOf(own.store).consume(ten, "good", 4);
     await poison("ten bad", set);
     const before = await rows();
     const together = [{ policy: ten, key: "good", cost: 1 }, { policy: ten, key: "bad", cost: 1 }, { policy: ten, key: "new", cost: 1 }];
     const calls = [
-      () => own.store.consume(ten, "bad", 1), () => own.store.consume(ten, "bad", 0), () => own.store.consume(ten, "bad", 11),
-      () => own.store.peek(ten, "bad", 1), () => own.store.adjust(ten, "bad", -1), () => own.store.adjust(ten, "bad", 1), () => own.store.block(ten, "bad", 1),
-      () => own.store.consumeTogether(together), () => own.store.consumeTogether([...together].reverse()),
+      () => callsOf(own.store).consume(ten, "bad", 1), () => callsOf(own.store).consume(ten, "bad", 0), () => callsOf(own.store).consume(ten, "bad", 11),
+      () => callsOf(own.store).peek(ten, "bad", 1), () => callsOf(own.store).adjust(ten, "bad", -1), () => callsOf(own.store).adjust(ten, "bad", 1), () => callsOf(own.store).block(ten, "bad", 1),
+      () => callsOf(own.store).together(together), () => callsOf(own.store).together([...together].reverse()),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject(foreign);
-    await expect(own.store.consume(ten, "bad", 1)).rejects.toThrow('Expected the row of "ten bad" to hold a bucket, got values that sluice never writes. Reset that key.');
+    await expect(callsOf(own.store).consume(ten, "bad", 1)).rejects.toThrow('Expected the row of "ten bad" to hold a bucket, got values that sluice never writes. Reset that key.');
     expect(await rows()).toEqual(before);
 
-    expect(await own.store.consume(ten, "good", 1)).toMatchObject({ allowed: true, remaining: 5 });
-    await own.store.reset(ten, "bad");
-    expect(await own.store.consume(ten, "bad", 1)).toMatchObject({ allowed: true, remaining: 9 });
+    expect(await callsOf(own.store).consume(ten, "good", 1)).toMatchObject({ allowed: true, remaining: 5 });
+    await callsOf(own.store).reset(ten, "bad");
+    expect(await callsOf(own.store).consume(ten, "bad", 1)).toMatchObject({ allowed: true, remaining: 9 });
   });
 
   test("a bad record of one limit fails the key, also where the policy no longer has that limit", async () => {
-    await own.store.consume(two, "bad", 4);
+    await callsOf(own.store).consume(two, "bad", 4);
     await poison("two bad", "p[2] = 0");
-    for (const policy of [two, without]) await expect(own.store.consume(policy, "bad", 1)).rejects.toMatchObject(foreign);
-    await own.store.reset(without, "bad");
-    expect(await own.store.consume(two, "bad", 1)).toMatchObject({ allowed: true, remaining: 9 });
+    for (const policy of [two, without]) await expect(callsOf(own.store).consume(policy, "bad", 1)).rejects.toMatchObject(foreign);
+    await callsOf(own.store).reset(without, "bad");
+    expect(await callsOf(own.store).consume(two, "bad", 1)).toMatchObject({ allowed: true, remaining: 9 });
   });
 
   test("every decision that waits for the key fails, and the store stays available for others", async () => {
-    await own.store.consume(ten, "bad", 4);
+    await callsOf(own.store).consume(ten, "bad", 4);
     await poison("ten bad", "p[1] = 0");
     const states: string[] = [];
     const limiter = createLimiter({ policy: ten, store: own.store, onStoreError: "unavailable" });
@@ -68,19 +69,19 @@ function proveOver(own: { readonly client: PostgresClient; readonly store: Postg
   });
 
   test("the largest numbers that sluice can write are a bucket", async () => {
-    await own.store.consume(ten, "bad", 4);
+    await callsOf(own.store).consume(ten, "bad", 4);
     for (const set of ["spent[1] = 9007199254740991", "at[1] = 9007199254740991", "at[1] = -9007199254740991", "p[1] = 9007199254740991", "q[1] = 9007199254740991"]) {
       await poison("ten bad", set);
-      expect((await own.store.peek(ten, "bad", 0)).allowed).toBe(true);
-      await own.store.adjust(ten, "bad", -1);
+      expect((await callsOf(own.store).peek(ten, "bad", 0)).allowed).toBe(true);
+      await callsOf(own.store).adjust(ten, "bad", -1);
     }
   });
 
   test("reset forgets limits that the policy no longer has, and no other key or policy", async () => {
-    for (const [policy, key] of [[two, "a"], [two, "b"], [ten, "a"]] as const) await own.store.consume(policy, key, 4);
-    await own.store.reset(without, "a");
+    for (const [policy, key] of [[two, "a"], [two, "b"], [ten, "a"]] as const) await callsOf(own.store).consume(policy, key, 4);
+    await callsOf(own.store).reset(without, "a");
     const left = async (policy: typeof two, key: string): Promise<unknown> => {
-      const { remaining, limits } = await own.store.peek(policy, key, 0);
+      const { remaining, limits } = await callsOf(own.store).peek(policy, key, 0);
       return limits?.map((limit) => limit.remaining) ?? remaining;
     };
     expect(await left(two, "a")).toEqual([10, 20]);

@@ -13,6 +13,7 @@ import { runs, type Run } from "../../helpers/runs.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { Tally } from "../../helpers/tally.js";
 import { withoutGrants } from "./watched.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 let tally = new Tally();
 let keys = 0;
@@ -38,25 +39,25 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
     // Half of the calls have a cost of its own for each limit.
     const costs = simplest(policy.limits.map(({ capacity }, place) => (choice % 2 === 0 || place === 0 ? cost : (cost * (place + choice)) % (capacity + 2))));
     if (call === "reset") {
-      await store.reset(policy, key);
+      await callsOf(store).reset(policy, key);
       // It forgets the limits of all versions of the policy.
-      for (const each of defined) core.reset(each, key);
+      for (const each of defined) callsOf(core).reset(each, key);
       for (const each of policies) model.reset(each);
     } else if (call === "refund" || call === "debit") {
       const changes = call === "debit" ? costs : mapCosts(policy, costs, (each) => 0 - each);
-      const done = await store.adjust(policy, key, changes);
+      const done = await callsOf(store).adjust(policy, key, changes);
       expect(done).toBe(model.adjust(options, changes, now));
-      expect(done).toBe(core.adjust(policy, key, changes));
+      expect(done).toBe(callsOf(core).adjust(policy, key, changes));
     } else if (call === "block") {
       if (!movesOn) continue;
       const forMs = choice % 3 === 0 ? 0 : 1 + (cost % 100_000);
-      await store.block(policy, key, forMs);
-      core.block(policy, key, forMs);
+      await callsOf(store).block(policy, key, forMs);
+      callsOf(core).block(policy, key, forMs);
       model.block(forMs, now);
     } else {
-      const decision = await store[call](policy, key, costs);
+      const decision = await callsOf(store)[call](policy, key, costs);
       expect(decision).toStrictEqual(model[call](options, costs, now));
-      expect(decision).toStrictEqual(core[call](policy, key, costs));
+      expect(decision).toStrictEqual(callsOf(core)[call](policy, key, costs));
       if (!decision.allowed) tally.denials += 1;
     }
   }
@@ -68,12 +69,12 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
     const ahead = now + ([1, 100_000, 1e9, 1e12][cost % 4] as number);
     const forMs = 1 + (cost % 100_000);
     clock.set(ahead);
-    const done = await store.adjust(policy, key, 1 + cost);
+    const done = await callsOf(store).adjust(policy, key, 1 + cost);
     expect(done).toBe(model.adjust(options, 1 + cost, ahead));
-    expect(done).toBe(core.adjust(policy, key, 1 + cost));
+    expect(done).toBe(callsOf(core).adjust(policy, key, 1 + cost));
     if (choice % 2 === 0) return;
-    await store.block(policy, key, forMs);
-    core.block(policy, key, forMs);
+    await callsOf(store).block(policy, key, forMs);
+    callsOf(core).block(policy, key, forMs);
     model.block(forMs, ahead);
   }
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { askedBy, watched, withoutGrants } from "./watched.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const TABLE = "sluice_grants";
 const OTHER = "sluice_grants_other";
@@ -21,13 +22,13 @@ describeWith("postgres", "grants to many buckets at once", () => {
   beforeAll(() => void (strangers = new pg.Pool({ connectionString: postgresUrl(), max: 2 }).on("error", () => undefined)));
   afterAll(() => strangers.end());
   const storeOn = (client: PostgresClient, denyCacheMs = 0): PostgresStore => new PostgresStore(client, { table: TABLE, clock: own.clock.now, denyCacheMs });
-  const consumeAll = (store: PostgresStore, policy: Policy, keys: readonly string[], cost = 1) => Promise.all(keys.map((key) => store.consume(policy, key, cost)));
+  const consumeAll = (store: PostgresStore, policy: Policy, keys: readonly string[], cost = 1) => Promise.all(keys.map((key) => callsOf(store).consume(policy, key, cost)));
 
   test("one statement for all buckets of a tick and a policy, with the sum of each", async () => {
     const { client, statements, grants } = watched(own.pool);
     const store = storeOn(client);
     const more = definePolicy({ name: "more", capacity: 5, refill: perHour(1) });
-    const decisions = await Promise.all(["a", "b", "c"].flatMap((key) => [store.consume(ten, key, 1), store.consume(ten, key, 3), store.consume(more, key, 2)]));
+    const decisions = await Promise.all(["a", "b", "c"].flatMap((key) => [callsOf(store).consume(ten, key, 1), callsOf(store).consume(ten, key, 3), callsOf(store).consume(more, key, 2)]));
     expect(decisions.map(({ remaining }) => remaining)).toEqual(["a", "b", "c"].flatMap(() => [9, 6, 3]));
     const of = (name: string, tokens: number) => new Map(["a", "b", "c"].map((key) => [`${name} ${key}`, tokens]));
     expect(statements).toEqual([of("ten", 4), of("more", 2)]);
@@ -54,7 +55,7 @@ describeWith("postgres", "grants to many buckets at once", () => {
         const slow = new PostgresStore(withoutGrants(own.pool), { table: OTHER, clock: own.clock.now, denyCacheMs: 0 });
         for (const [i, tick] of ticks.entries()) {
           const policy = changes && i % 3 === 2 ? slower : ten;
-          const ask = (store: PostgresStore) => Promise.all(tick.map(({ key, cost }) => store.consume(policy, `${run} ${key}`, cost)));
+          const ask = (store: PostgresStore) => Promise.all(tick.map(({ key, cost }) => callsOf(store).consume(policy, `${run} ${key}`, cost)));
           const expected = await ask(slow);
           for (const [n, decision] of (await ask(fast)).entries()) {
             // Of several that are refused at one instant, one may be told what was left before others were granted.
@@ -91,12 +92,12 @@ describeWith("postgres", "grants to many buckets at once", () => {
     const store = storeOn(own.pool);
     await consumeAll(store, ten, ["a", "b", "c"]);
     const release = await hold(lock);
-    const held = store.consume(ten, "b", 1).catch((error: unknown) => error);
+    const held = callsOf(store).consume(ten, "b", 1).catch((error: unknown) => error);
     const rest = await consumeAll(store, ten, ["a", "c", "new"]);
     expect(rest.map(({ remaining }) => remaining)).toEqual([8, 8, 9]);
     expect(await held).toMatchObject({ code: "55P03" }); // lock_not_available, after one second
     await release();
-    expect((await store.consume(ten, "b", 1)).remaining).toBe(8);
+    expect((await callsOf(store).consume(ten, "b", 1)).remaining).toBe(8);
   });
 
   test("L3 · a bucket of a batch that is not granted is only read", async () => {
@@ -114,10 +115,10 @@ describeWith("postgres", "grants to many buckets at once", () => {
     const store = storeOn(own.pool);
     const keys = ["a", "b", "c", "d"];
     for (const set of ["at[1] = -9223372036854775808", "spent[1] = 9223372036854775807", "spent = '{}'", "names = '{}'"]) {
-      await Promise.all(keys.map((key) => store.reset(ten, key)));
+      await Promise.all(keys.map((key) => callsOf(store).reset(ten, key)));
       await consumeAll(store, ten, keys);
       await own.pool.query(`UPDATE ${TABLE} SET ${set} WHERE bucket = 'ten c'`);
-      const results = await Promise.allSettled(keys.map((key) => store.consume(ten, key, 1)));
+      const results = await Promise.allSettled(keys.map((key) => callsOf(store).consume(ten, key, 1)));
       expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
       expect(results[2]).toMatchObject({ reason: { code: "ERR_STORE_FOREIGN_VALUE" } });
     }
@@ -128,7 +129,7 @@ describeWith("postgres", "grants to many buckets at once", () => {
       const client: PostgresClient = { query: (text, values) => (askedBy(values).isGrant ? Promise.reject(Object.assign(new Error("no"), { code })) : own.pool.query(text, values)) };
       for (const { allowed } of await consumeAll(storeOn(client), ten, ["a", "b"])) expect(allowed).toBe(true);
     }
-    expect((await own.store.peek(ten, "a", 0)).remaining).toBe(6);
+    expect((await callsOf(own.store).peek(ten, "a", 0)).remaining).toBe(6);
   });
 
   test("a connection that breaks fails the decisions of its statement, and is not asked again", async () => {
@@ -136,31 +137,31 @@ describeWith("postgres", "grants to many buckets at once", () => {
       const calls: unknown[] = [];
       const client: PostgresClient = { query: (_, values) => (calls.push(values), Promise.reject(Object.assign(new Error("broken"), { code }))) };
       const store = storeOn(client);
-      expect((await Promise.allSettled(["a", "b", "a"].map((key) => store.consume(ten, key, 1)))).map(({ status }) => status)).toEqual(Array(3).fill("rejected"));
+      expect((await Promise.allSettled(["a", "b", "a"].map((key) => callsOf(store).consume(ten, key, 1)))).map(({ status }) => status)).toEqual(Array(3).fill("rejected"));
       expect(calls).toHaveLength(1);
     }
   });
 
   /** What the statement that grants is never asked for, and what it is asked for and leaves alone. */
   const left: [what: string, before: (store: PostgresStore) => Promise<unknown>, policy: Policy, key: string, cost: number, asked: boolean][] = [
-    ["a cost of 0", (store) => store.adjust(ten, "a", 30), ten, "a", 0, false],
+    ["a cost of 0", (store) => callsOf(store).adjust(ten, "a", 30), ten, "a", 0, false],
     ["a cost above the capacity", () => Promise.resolve(), ten, "a", 11, false],
     ["several limits", () => Promise.resolve(), two, "a", 1, false],
     ["a name that the database replaces", () => Promise.resolve(), ten, "k".repeat(400), 1, false],
-    ["a refusal", (store) => store.consume(ten, "a", 9), ten, "a", 2, true],
-    ["a block", (store) => store.block(ten, "a", HOUR), ten, "a", 1, true],
-    ["a block of a bucket with a record", (store) => Promise.all([store.consume(ten, "a", 1), store.block(ten, "a", HOUR)]), ten, "a", 1, true],
-    ["a record in other numbers", (store) => store.consume(definePolicy({ name: "ten", capacity: 10, refill: perHour(7) }), "a", 1), ten, "a", 1, true],
-    ["a record of another limit", (store) => store.consume(definePolicy({ name: "ten", limits: [{ name: "b", capacity: 10, refill: perHour(10) }] }), "a", 1), ten, "a", 1, true],
-    ["a record ahead of the clock", (store) => (own.clock.advance(1), store.consume(ten, "a", 1).finally(() => own.clock.advance(-1))), ten, "a", 1, true],
-    ["an impossible record", (store) => (own.clock.advance(2 * HOUR), store.consume(ten, "a", 1).finally(() => own.clock.advance(-2 * HOUR))), ten, "a", 1, true],
+    ["a refusal", (store) => callsOf(store).consume(ten, "a", 9), ten, "a", 2, true],
+    ["a block", (store) => callsOf(store).block(ten, "a", HOUR), ten, "a", 1, true],
+    ["a block of a bucket with a record", (store) => Promise.all([callsOf(store).consume(ten, "a", 1), callsOf(store).block(ten, "a", HOUR)]), ten, "a", 1, true],
+    ["a record in other numbers", (store) => callsOf(store).consume(definePolicy({ name: "ten", capacity: 10, refill: perHour(7) }), "a", 1), ten, "a", 1, true],
+    ["a record of another limit", (store) => callsOf(store).consume(definePolicy({ name: "ten", limits: [{ name: "b", capacity: 10, refill: perHour(10) }] }), "a", 1), ten, "a", 1, true],
+    ["a record ahead of the clock", (store) => (own.clock.advance(1), callsOf(store).consume(ten, "a", 1).finally(() => own.clock.advance(-1))), ten, "a", 1, true],
+    ["an impossible record", (store) => (own.clock.advance(2 * HOUR), callsOf(store).consume(ten, "a", 1).finally(() => own.clock.advance(-2 * HOUR))), ten, "a", 1, true],
   ];
   test.each(left)("%s is decided by the other function", async (_, before, policy, key, cost, asked) => {
     const slow = new PostgresStore(withoutGrants(other.pool), { table: OTHER, clock: own.clock.now, denyCacheMs: 0 });
     const { client, statements, grants } = watched(own.pool);
     const fast = storeOn(client);
     for (const store of [slow, storeOn(withoutGrants(own.pool))]) await before(store);
-    expect(await fast.consume(policy, key, cost)).toEqual(await slow.consume(policy, key, cost));
+    expect(await callsOf(fast).consume(policy, key, cost)).toEqual(await callsOf(slow).consume(policy, key, cost));
     expect(grants).toHaveLength(asked ? 1 : 0);
     expect(statements).toHaveLength(grants.length + 1);
     const rows = async (table: string): Promise<unknown> => (await own.pool.query(`SELECT * FROM ${table}`)).rows;
@@ -170,14 +171,14 @@ describeWith("postgres", "grants to many buckets at once", () => {
   test("a remembered refusal is not asked to be granted, also after it is too old to use", async () => {
     const { client, grants } = watched(own.pool);
     const store = storeOn(client, 1_000);
-    await store.consume(ten, "a", 10);
-    await store.consume(ten, "a", 1);
+    await callsOf(store).consume(ten, "a", 10);
+    await callsOf(store).consume(ten, "a", 1);
     grants.length = 0;
     own.clock.advance(2_000);
-    expect((await store.consume(ten, "a", 1)).allowed).toBe(false);
+    expect((await callsOf(store).consume(ten, "a", 1)).allowed).toBe(false);
     expect(grants).toEqual([]);
     own.clock.advance(HOUR);
-    for (let i = 0; i < 2; i++) expect((await store.consume(ten, "a", 1)).allowed).toBe(true);
+    for (let i = 0; i < 2; i++) expect((await callsOf(store).consume(ten, "a", 1)).allowed).toBe(true);
     expect(grants).toHaveLength(1);
   });
 

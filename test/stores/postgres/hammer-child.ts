@@ -5,6 +5,7 @@ import { definePolicy, type RateOptions } from "sluice";
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import type { Tale, Told } from "../../helpers/hammer.js";
 import { askedBy, withoutGrants } from "./watched.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const [url, table, limit, ms, kind] = process.argv.slice(2) as [string, string, string, string, string];
 
@@ -29,7 +30,7 @@ process.once("disconnect", () => process.exit());
 // A process of before asks the function that decides for everything.
 const store = new PostgresStore(kind === "older" ? withoutGrants(client as PostgresClient) : (client as PostgresClient), { table, denyCacheMs: 0, prepare: kind === "named" });
 
-await store.peek(policy, "one", 1); // connected, and ready to start with the others
+await callsOf(store).peek(policy, "one", 1); // connected, and ready to start with the others
 told.length = 0;
 process.send?.("ready");
 await new Promise((resolve) => process.once("message", resolve));
@@ -40,7 +41,7 @@ let allowed = 0;
 await Promise.all(
   Array.from({ length: 4 }, async () => {
     while (performance.now() < end) {
-      if ((await store.consume(policy, "one", 1)).allowed) allowed += 1;
+      if ((await callsOf(store).consume(policy, "one", 1)).allowed) allowed += 1;
       asked += 1;
     }
   }),

@@ -5,6 +5,7 @@ import { PostgresStore } from "sluice/postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hammer } from "../../helpers/hammer.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 // One for each test, since their clocks differ: a sweep by one clock would take the rows of another.
 const TABLES = { hammer: "sluice_hammer", sides: "sluice_sides", together: "sluice_together", cut: "sluice_cut" };
@@ -48,10 +49,10 @@ describeWith("postgres", "under many hands", () => {
         { policy: wide, key: "c", cost: 1 },
       ];
       const orders = [charges, [...charges].reverse(), [...charges.slice(2), ...charges.slice(0, 2)]];
-      const answers = await Promise.all(Array.from({ length: 600 }, (_, i) => store.consumeTogether(orders[i % 3] as typeof charges)));
+      const answers = await Promise.all(Array.from({ length: 600 }, (_, i) => callsOf(store).together(orders[i % 3] as typeof charges)));
       expect(answers.filter((decisions) => decisions.every(({ allowed }) => allowed))).toHaveLength(150);
       for (const { policy, key } of charges) {
-        expect((await store.peek(policy, key, 0)).remaining).toBe((policy.limits[0].capacity ?? 0) - 150);
+        expect((await callsOf(store).peek(policy, key, 0)).remaining).toBe((policy.limits[0].capacity ?? 0) - 150);
       }
       await pool.end();
     });
@@ -67,7 +68,7 @@ describeWith("postgres", "under many hands", () => {
       const callers = Array.from({ length: 6 }, async () => {
         while (!over) {
           try {
-            if ((await store.consume(policy, "a", 1)).allowed) outcomes.granted += 1;
+            if ((await callsOf(store).consume(policy, "a", 1)).allowed) outcomes.granted += 1;
           } catch {
             outcomes.unknown += 1;
           }
@@ -80,7 +81,7 @@ describeWith("postgres", "under many hands", () => {
       }
       over = true;
       await Promise.all(callers);
-      const spent = policy.maxCost - (await store.peek(policy, "a", 0)).remaining;
+      const spent = policy.maxCost - (await callsOf(store).peek(policy, "a", 0)).remaining;
       console.log(`Postgres, connections cut: ${outcomes.granted} granted, ${outcomes.unknown} unknown, ${spent} charged`);
       expect(outcomes.unknown).toBeGreaterThan(0);
       expect(spent).toBeGreaterThanOrEqual(outcomes.granted);
@@ -100,7 +101,7 @@ describe("without a server", () => {
     const decision: Decision = await limiter.consume("a");
     expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
     expect(String((decision as { error?: unknown }).error)).toContain("ECONNREFUSED");
-    const asks = [store.peek(policy, "a", 1), store.consumeTogether([{ policy, key: "a", cost: 1 }]), store.adjust(policy, "a", -1), store.block(policy, "a", 1), store.reset(policy, "a"), store.migrate()];
+    const asks = [callsOf(store).peek(policy, "a", 1), callsOf(store).together([{ policy, key: "a", cost: 1 }]), callsOf(store).adjust(policy, "a", -1), callsOf(store).block(policy, "a", 1), callsOf(store).reset(policy, "a"), store.migrate()];
     for (const answer of await Promise.allSettled(asks)) {
       expect(answer).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("ECONNREFUSED") } });
     }

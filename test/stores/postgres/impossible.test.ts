@@ -3,6 +3,7 @@ import { definePolicy, MemoryStore, perSecond, type Decision } from "sluice";
 import { expect, test } from "vitest";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const TABLE = "sluice_impossible";
 const FAR = 1e9;
@@ -18,51 +19,51 @@ describeWith("postgres", "a clock that steps back, on Postgres", () => {
   };
 
   test("L6 · the told wait is true: refusals keep no bucket empty and no block in force", async () => {
-    await own.store.consume(one, "spent", 1);
-    await own.store.block(one, "blocked", 1_000);
-    await own.store.consume(one, "both", 1);
-    await own.store.block(one, "both", 1_000);
+    await callsOf(own.store).consume(one, "spent", 1);
+    await callsOf(own.store).block(one, "blocked", 1_000);
+    await callsOf(own.store).consume(one, "both", 1);
+    await callsOf(own.store).block(one, "both", 1_000);
     own.clock.advance(-FAR);
     for (const [waited, retryAfterMs] of [[0, 1_000], [400, 600], [599, 1]] as const) {
       own.clock.advance(waited);
-      for (const key of ["spent", "blocked", "both"]) expect(await own.store.consume(one, key, 1)).toMatchObject({ allowed: false, retryAfterMs });
+      for (const key of ["spent", "blocked", "both"]) expect(await callsOf(own.store).consume(one, key, 1)).toMatchObject({ allowed: false, retryAfterMs });
     }
     own.clock.advance(1);
-    for (const key of ["spent", "blocked", "both"]) expect(await own.store.consume(one, key, 1)).toMatchObject({ allowed: true, remaining: 0 });
+    for (const key of ["spent", "blocked", "both"]) expect(await callsOf(own.store).consume(one, key, 1)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
   test("L3, L6 · the first refusal writes what is impossible at the present instant, and nothing else; the next one writes nothing", async () => {
-    await own.store.consume(two, "a", 1);
-    await own.store.block(two, "a", 1_000);
+    await callsOf(own.store).consume(two, "a", 1);
+    await callsOf(own.store).block(two, "a", 1_000);
     own.clock.advance(-FAR);
     const before = await rows();
     expect(before).toMatchObject([{ names: ["a", "b", "!"], at: [FAR, FAR, FAR] }]);
-    expect((await own.store.peek(two, "a", 1)).retryAfterMs).toBe(1_000);
+    expect((await callsOf(own.store).peek(two, "a", 1)).retryAfterMs).toBe(1_000);
     expect(await rows()).toEqual(before);
-    expect((await own.store.consume(two, "a", 0)).retryAfterMs).toBe(1_000);
+    expect((await callsOf(own.store).consume(two, "a", 0)).retryAfterMs).toBe(1_000);
     const settled = await rows();
     expect(settled).toMatchObject([{ names: ["a", "b", "!"], spent: ["1000", "1000000000", "1000"], at: [0, FAR, 0] }]);
-    for (const cost of [0, 1, 11]) expect((await own.store.consume(two, "a", cost)).allowed).toBe(false);
+    for (const cost of [0, 1, 11]) expect((await callsOf(own.store).consume(two, "a", cost)).allowed).toBe(false);
     expect(await rows()).toEqual(settled);
   });
 
   test("L6 · a record exactly one refill ahead, and a block as far ahead as it is long, stay where they are", async () => {
-    await own.store.consume(one, "spent", 1);
-    await own.store.block(one, "blocked", 1_000);
+    await callsOf(own.store).consume(one, "spent", 1);
+    await callsOf(own.store).block(one, "blocked", 1_000);
     own.clock.advance(-1_000);
     const before = await rows();
-    for (const key of ["spent", "blocked"]) expect(await own.store.consume(one, key, 1)).toMatchObject({ allowed: false, retryAfterMs: 2_000 });
+    for (const key of ["spent", "blocked"]) expect(await callsOf(own.store).consume(one, key, 1)).toMatchObject({ allowed: false, retryAfterMs: 2_000 });
     expect(await rows()).toEqual(before);
     own.clock.advance(-1);
-    for (const key of ["spent", "blocked"]) expect(await own.store.consume(one, key, 1)).toMatchObject({ allowed: false, retryAfterMs: 1_000 });
+    for (const key of ["spent", "blocked"]) expect(await callsOf(own.store).consume(one, key, 1)).toMatchObject({ allowed: false, retryAfterMs: 1_000 });
     expect(await rows()).toMatchObject([{ at: [0] }, { at: [0] }]);
   });
 
   test("L6 · a row is kept no longer than its records need", async () => {
-    await own.store.block(one, "blocked", 1_000);
-    await own.store.consume(one, "spent", 1);
+    await callsOf(own.store).block(one, "blocked", 1_000);
+    await callsOf(own.store).consume(one, "spent", 1);
     own.clock.advance(-FAR);
-    for (const key of ["blocked", "spent"]) await own.store.consume(one, key, 1);
+    for (const key of ["blocked", "spent"]) await callsOf(own.store).consume(one, key, 1);
     for (const { sweptBy } of (await rows()) as { sweptBy: number }[]) {
       expect(sweptBy).toBeGreaterThanOrEqual(1_000);
       expect(sweptBy).toBeLessThan(1_000 + 2 ** 20);
@@ -72,14 +73,14 @@ describeWith("postgres", "a clock that steps back, on Postgres", () => {
   test("L6, L10 · a refusal together brings all that is impossible to now, also in the parts that would fit", async () => {
     const core = new MemoryStore({ clock: own.clock.now });
     for (const store of [own.store, core]) {
-      await store.consume(two, "fits", 1);
-      await store.consume(one, "spent", 1);
-      for (const key of ["blocked", "blocked too"]) await store.block(one, key, 1_000);
+      await callsOf(store).consume(two, "fits", 1);
+      await callsOf(store).consume(one, "spent", 1);
+      for (const key of ["blocked", "blocked too"]) await callsOf(store).block(one, key, 1_000);
     }
     const charges = [{ policy: two, key: "fits", cost: 0 }, ...["new", "blocked", "spent", "blocked too"].map((key) => ({ policy: one, key, cost: 1 }))];
     const ask = async (): Promise<readonly Decision[]> => {
-      const decisions = await own.store.consumeTogether(charges);
-      expect(decisions).toEqual(core.consumeTogether(charges));
+      const decisions = await callsOf(own.store).together(charges);
+      expect(decisions).toEqual(callsOf(core).together(charges));
       return decisions;
     };
     own.clock.advance(-FAR);
@@ -93,11 +94,11 @@ describeWith("postgres", "a clock that steps back, on Postgres", () => {
 
   test("L6 · an adjustment and new numbers leave a block where it is, a longer block takes its place", async () => {
     const slower = definePolicy({ name: "one", capacity: 1, refill: { tokens: 1, everyMs: 2_000 } });
-    await own.store.block(one, "a", 1_000);
+    await callsOf(own.store).block(one, "a", 1_000);
     own.clock.advance(-FAR);
-    await own.store.adjust(slower, "a", 1);
+    await callsOf(own.store).adjust(slower, "a", 1);
     expect(await rows()).toMatchObject([{ names: ["!", "one"], at: [FAR, 0] }]);
-    await own.store.block(one, "a", 500);
+    await callsOf(own.store).block(one, "a", 500);
     expect(await rows()).toMatchObject([{ names: ["!", "one"], spent: ["1000", "2000"], at: [0, 0] }]);
   });
 });

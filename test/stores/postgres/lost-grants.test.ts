@@ -4,6 +4,7 @@ import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { askedBy, type Statement } from "./watched.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "ten", capacity: 10, refill: perSecond(1) });
 const UNITS = 1_000; // of one token
@@ -43,7 +44,7 @@ describe("L12 · a statement for many buckets without an answer", () => {
   afterEach(() => void vi.useRealTimers());
 
   const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
-  const consume = (key: string, cost = 1): Promise<Decision> => store.consume(policy, key, cost);
+  const consume = (key: string, cost = 1): Promise<Decision> => callsOf(store).consume(policy, key, cost);
   const outcome = (call: Promise<unknown>): Promise<unknown> => call.catch((error: unknown) => error);
   const asked = (): unknown[] => sent.map(({ isGrant, statement }) => [isGrant ? "grant" : "decide", ...statement.keys()]);
 

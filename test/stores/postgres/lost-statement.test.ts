@@ -4,6 +4,7 @@ import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { askedBy } from "./watched.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "ten", capacity: 10, refill: perSecond(1) });
 const UNITS = 1_000; // of one token
@@ -48,7 +49,7 @@ describe("a statement without an answer", () => {
 
   /** Lets time pass, for timers alone: the bucket's clock stands still. */
   const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
-  const consume = (cost = 1, key = "a"): Promise<Decision> => store.consume(policy, key, cost);
+  const consume = (cost = 1, key = "a"): Promise<Decision> => callsOf(store).consume(policy, key, cost);
   const outcome = (call: Promise<unknown>): Promise<unknown> => call.catch((error: unknown) => error);
   const costs = (): unknown[] => sent.map(({ what, tokens }) => [what, ...tokens]);
 
@@ -112,7 +113,7 @@ describe("a statement without an answer", () => {
   });
 
   test("L12 · consumeTogether: a lost call lets go of all its buckets, and its late denial is not remembered", async () => {
-    const lost = store.consumeTogether([{ policy, key: "a", cost: 8 }, { policy, key: "b", cost: 1 }]);
+    const lost = callsOf(store).together([{ policy, key: "a", cost: 8 }, { policy, key: "b", cost: 1 }]);
     await pass(1_001);
     for (const key of ["a", "b"]) void consume(1, key);
     await pass(0);
@@ -124,7 +125,7 @@ describe("a statement without an answer", () => {
   });
 
   test("a late answer to a reset drops what was remembered in between", async () => {
-    const lost = store.reset(policy, "a");
+    const lost = callsOf(store).reset(policy, "a");
     await pass(1_001);
     const denied = consume(8);
     await pass(0);

@@ -6,6 +6,7 @@ import { postgresSchema, PostgresStore, type PostgresClient } from "sluice/postg
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { hearWarnings } from "../../helpers/warned.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const ROLE = "sluice_app";
 const SCHEMA = "sluice_Schema";
@@ -44,7 +45,7 @@ describeWith("postgres", "migrate", () => {
     const all = Array.from({ length: 10 }, () => new PostgresStore(pool, { table }));
     await Promise.all(all.map((each) => each.migrate()));
     await Promise.all(all.map((each) => each.migrate()));
-    expect((await all[0]?.consume(ten, "a", 1))?.remaining).toBe(9);
+    expect((await callsOf(all[0] as PostgresStore).consume(ten, "a", 1)).remaining).toBe(9);
   });
 
   test("needs no rights where everything is in place; deciding needs those of a reader and writer", async () => {
@@ -53,8 +54,8 @@ describeWith("postgres", "migrate", () => {
     await asRole(async (client) => {
       const own = new PostgresStore(client, { table });
       await own.migrate();
-      expect((await own.consume(ten, "a", 4)).remaining).toBe(6);
-      expect((await own.consume(ten, "a", 4)).remaining).toBe(2);
+      expect((await callsOf(own).consume(ten, "a", 4)).remaining).toBe(6);
+      expect((await callsOf(own).consume(ten, "a", 4)).remaining).toBe(2);
     });
   });
 
@@ -65,13 +66,13 @@ describeWith("postgres", "migrate", () => {
   test("brings a function of another version up to date and keeps the rows", async () => {
     const own = new PostgresStore(pool, { table });
     await own.migrate();
-    await own.consume(ten, "a", 4);
+    await callsOf(own).consume(ten, "a", 4);
     await pool.query(postgresSchema(table).replace("DECLARE", "DECLARE -- as it once was"));
     await own.migrate();
     const { rows } = await pool.query("SELECT prosrc FROM pg_proc WHERE proname = 'Limits_decide'");
     expect(rows).toHaveLength(1);
     expect(rows[0].prosrc).not.toContain("once was");
-    expect((await own.consume(ten, "a", 4)).remaining).toBe(2);
+    expect((await callsOf(own).consume(ten, "a", 4)).remaining).toBe(2);
   });
 
   const two = definePolicy({ name: "two", limits: [{ name: "a", capacity: 10, refill: perHour(10) }, { name: "b", capacity: 20, refill: perHour(1) }] });
@@ -90,17 +91,17 @@ describeWith("postgres", "migrate", () => {
     await pool.query(olderSchema);
     expect((await older("c", two, 8)).map(({ fits }) => fits)).toEqual([true, true]);
     const store = new PostgresStore(pool, { table, denyCacheMs: 0 });
-    const left = async (): Promise<unknown> => (await store.peek(two, "a", 1)).limits?.map(({ remaining }) => remaining);
+    const left = async (): Promise<unknown> => (await callsOf(store).peek(two, "a", 1)).limits?.map(({ remaining }) => remaining);
     for (let i = 0; i < 2; i++) await store.migrate();
     expect((await pool.query("SELECT 1 FROM pg_proc WHERE proname = 'Limits_decide'")).rows).toHaveLength(2);
 
     expect(await left()).toEqual([2, 12]);
-    expect((await store.consume(two, "a", [1, 5])).allowed).toBe(true);
+    expect((await callsOf(store).consume(two, "a", [1, 5])).allowed).toBe(true);
     expect((await older("c", two, 2)).map(({ fits }) => fits)).toEqual([false, true]);
     await older("r", two, 3);
     await older("b", two, 1);
     expect(await left()).toEqual([3, 9]);
-    expect(await store.adjust(two, "a", [-1, 9])).toBe(true);
+    expect(await callsOf(store).adjust(two, "a", [-1, 9])).toBe(true);
     expect((await older("p", two, 1)).map(({ fits }) => fits)).toEqual([true, false]);
     await older("d", two, 0);
     expect(await left()).toEqual([10, 20]);
@@ -110,11 +111,11 @@ describeWith("postgres", "migrate", () => {
     await pool.query(olderSchema);
     const store = new PostgresStore(pool, { table, denyCacheMs: 0 });
     await store.migrate();
-    await store.block(ten, "a", 3_600_000);
+    await callsOf(store).block(ten, "a", 3_600_000);
     expect((await older("c", ten, 4))[0]?.fits).toBe(true);
-    expect(await store.consume(ten, "a", 1)).toMatchObject({ allowed: false, reason: "limited" });
+    expect(await callsOf(store).consume(ten, "a", 1)).toMatchObject({ allowed: false, reason: "limited" });
     await older("d", ten, 0);
-    expect((await store.consume(ten, "a", 1)).remaining).toBe(9);
+    expect((await callsOf(store).consume(ten, "a", 1)).remaining).toBe(9);
   });
 
   test("what is documented to take away the older function leaves the new one", async () => {
@@ -124,12 +125,12 @@ describeWith("postgres", "migrate", () => {
     await store.migrate();
     await pool.query(drop.replace("sluice_decide", `"${SCHEMA}"."Limits_decide"`));
     expect((await pool.query("SELECT 1 FROM pg_proc WHERE proname = 'Limits_decide'")).rows).toHaveLength(1);
-    expect((await store.consume(ten, "a", 1)).remaining).toBe(9);
+    expect((await callsOf(store).consume(ten, "a", 1)).remaining).toBe(9);
   });
 
   test.each(["nothing", "the older function"])("before it has run, with %s there, the error names the function that is missing", async (there) => {
     if (there !== "nothing") await pool.query(olderSchema);
-    await expect(new PostgresStore(pool, { table }).consume(ten, "a", 1)).rejects.toThrow('function sluice_Schema.Limits_decide');
+    await expect(callsOf(new PostgresStore(pool, { table })).consume(ten, "a", 1)).rejects.toThrow('function sluice_Schema.Limits_decide');
   });
 
   test.each([["one limit", ten, /^SLUICE_POSTGRES_MIGRATE: Expected the function .* Run `migrate\(\)` or the SQL/], ["two limits", two, /^SLUICE_POSTGRES_MIGRATE: The store of policy ".*" has no table or function in Postgres, so each call fails: run `migrate\(\)`/]] as const)(

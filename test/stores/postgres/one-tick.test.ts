@@ -8,6 +8,7 @@ import { costAt, simplest } from "../../../src/core/limit.js";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith } from "../../helpers/services.js";
 import { watched } from "./watched.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const TABLE = "sluice_one_tick";
 const policy = definePolicy({ name: "fifty", capacity: 50, refill: perHour(1) });
@@ -59,16 +60,16 @@ describeWith("postgres", "one tick on Postgres", () => {
         function both(asked: Ask["what"], one: Policy, key: string, costs: Costs): [Promise<readonly Decision[]>, readonly Decision[]] {
           // Of the last limit tokens are taken, of the other they are given back.
           const changes = mapCosts(one, costs, (tokens, i) => (i === 0 ? 0 - tokens : tokens));
-          if (asked === "adjust") return [store.adjust(one, key, changes).then(() => []), (core.adjust(one, key, changes), [])];
-          if (asked === "block") return [store.block(one, key, costAt(costs, 0) % 3).then(() => []), (core.block(one, key, costAt(costs, 0) % 3), [])];
-          if (asked === "reset") return [store.reset(one, key).then(() => []), (core.reset(one, key), [])];
-          if (asked !== "together") return [store[asked](one, key, costs).then((decision) => [decision]), [core[asked](one, key, costs)]];
+          if (asked === "adjust") return [callsOf(store).adjust(one, key, changes).then(() => []), (callsOf(core).adjust(one, key, changes), [])];
+          if (asked === "block") return [callsOf(store).block(one, key, costAt(costs, 0) % 3).then(() => []), (callsOf(core).block(one, key, costAt(costs, 0) % 3), [])];
+          if (asked === "reset") return [callsOf(store).reset(one, key).then(() => []), (callsOf(core).reset(one, key), [])];
+          if (asked !== "together") return [callsOf(store)[asked](one, key, costs).then((decision) => [decision]), [callsOf(core)[asked](one, key, costs)]];
           const [first, last] = [costAt(costs, 0), costAt(costs, 1)];
           const charges: Charge[] = [{ policy: narrow, key, cost: simplest([first % 5, last % 5]) }, { policy, key, cost: first }];
           if (first % 2 === 0) charges.reverse();
-          const would = charges.map((charge) => core.peek(charge.policy, charge.key, charge.cost));
+          const would = charges.map((charge) => callsOf(core).peek(charge.policy, charge.key, charge.cost));
           const all = would.every(({ allowed }) => allowed);
-          return [store.consumeTogether(charges), all ? charges.map((charge) => core.consume(charge.policy, charge.key, charge.cost)) : would];
+          return [callsOf(store).together(charges), all ? charges.map((charge) => callsOf(core).consume(charge.policy, charge.key, charge.cost)) : would];
         }
       }),
       { numRuns: 60 },

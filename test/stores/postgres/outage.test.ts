@@ -7,6 +7,7 @@ import { Crowd, policy } from "../../helpers/crowd.js";
 import { pause } from "../../helpers/load.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { startSilentProxy, type SilentProxy } from "../../helpers/silent-proxy.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const table = "sluice_outage";
 const url = new URL(postgresUrl());
@@ -44,7 +45,7 @@ describeWith("postgres", "the way to Postgres goes silent", () => {
   }
 
   const advised = { connectionTimeoutMillis: 500, statement_timeout: 500, query_timeout: 1_000 };
-  const charged = async (): Promise<number> => policy.maxCost - (await new PostgresStore(direct, { table }).peek(policy, "one", 0)).remaining;
+  const charged = async (): Promise<number> => policy.maxCost - (await callsOf(new PostgresStore(direct, { table })).peek(policy, "one", 0)).remaining;
 
   test("L12 · for a while, and what was held back comes late: with the settings of the page", async () => {
     const crowd = new Crowd(new PostgresStore(poolOf(advised), { table }));
@@ -118,7 +119,7 @@ describeWith("postgres", "the way to Postgres goes silent", () => {
       return decisions;
     })();
     expect((await Promise.all(lost)).every(({ degraded }) => degraded)).toBe(true);
-    expect(await store.consume(policy, "hot", 1)).toMatchObject({ allowed: true });
+    expect(await callsOf(store).consume(policy, "hot", 1)).toMatchObject({ allowed: true });
     expect(await limiter.consume("hot")).toMatchObject({ degraded: false, allowed: true });
     expect((await others).filter(({ degraded }) => degraded)).toEqual([]);
   });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { noPgBouncer, startPgBouncer, type OwnServer } from "../../helpers/own-postgres.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { describeUnless } from "../../helpers/skip.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const TABLE = "sluice_bouncer";
 const CAPACITY = 300;
@@ -50,7 +51,7 @@ describeWith("postgres", "behind PgBouncer", () => {
             Array.from({ length: 12 }, async (_, caller) => {
               for (let i = 0; i < 50; i++) {
                 const key = keys[(i + caller) % keys.length] as string;
-                const { allowed }: Decision = await store.consume(policy, key, 1);
+                const { allowed }: Decision = await callsOf(store).consume(policy, key, 1);
                 if (allowed) granted.set(key, (granted.get(key) as number) + 1);
               }
             }),
@@ -58,7 +59,7 @@ describeWith("postgres", "behind PgBouncer", () => {
         );
         const asked = stores.length * 12 * 10;
         expect([...granted.values()]).toEqual(keys.map(() => Math.min(CAPACITY, asked)));
-        for (const key of keys) expect((await new PostgresStore(direct, { table: TABLE }).peek(policy, key, 0)).remaining).toBe(CAPACITY - Math.min(CAPACITY, asked));
+        for (const key of keys) expect((await callsOf(new PostgresStore(direct, { table: TABLE })).peek(policy, key, 0)).remaining).toBe(CAPACITY - Math.min(CAPACITY, asked));
       });
     });
 

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { freshSluice } from "../../helpers/warned.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const TABLE = "sluice_prepare";
 const ten = definePolicy({ name: "ten", capacity: 10, refill: perHour(10) });
@@ -43,8 +44,8 @@ describeWith("postgres", "statements under names", () => {
     const rows = await prepared(async (client) => {
       for (const table of [TABLE, TABLE]) {
         const store = new PostgresStore(client, { table, clock: own.clock.now });
-        for (let i = 0; i < 3; i++) await store.consume(ten, "a", 1);
-        await store.peek(ten, "a", 1);
+        for (let i = 0; i < 3; i++) await callsOf(store).consume(ten, "a", 1);
+        await callsOf(store).peek(ten, "a", 1);
       }
     });
     expect(rows.map(({ statement }) => /sluice_prepare_(\w+)/.exec(statement)?.[1])).toEqual(["decide", "grant"]);
@@ -55,7 +56,7 @@ describeWith("postgres", "statements under names", () => {
   test("`prepare: false` prepares none", async () => {
     const rows = await prepared(async (client) => {
       const store = new PostgresStore(client, { table: TABLE, prepare: false });
-      expect((await store.consume(ten, "a", 1)).allowed).toBe(true);
+      expect((await callsOf(store).consume(ten, "a", 1)).allowed).toBe(true);
     });
     expect(rows).toEqual([]);
   });
@@ -63,7 +64,7 @@ describeWith("postgres", "statements under names", () => {
   test("only clients of pg get names unasked; with `prepare: true`, others do too", async () => {
     for (const [prepare, expected] of [[undefined, undefined], [false, undefined], [true, expect.stringMatching(/^sluice_/)]] as const) {
       const { client, names } = naming(own.pool);
-      await new PostgresStore(client, { table: TABLE, prepare }).consume(ten, "a", 1);
+      await callsOf(new PostgresStore(client, { table: TABLE, prepare })).consume(ten, "a", 1);
       expect(names).toEqual([expected]);
     }
   });
@@ -75,9 +76,9 @@ describeWith("postgres", "statements under names", () => {
     const policy = define({ name: "ten", capacity: 10, refill: perHour(10) });
     const { client, names } = naming(own.pool, [code, code]);
     const store = new Fresh(client, { table: TABLE, prepare: true, clock: own.clock.now });
-    const both = await Promise.all([store.consume(policy, "a", 1), store.peek(policy, "b", 1)]);
+    const both = await Promise.all([callsOf(store).consume(policy, "a", 1), callsOf(store).peek(policy, "b", 1)]);
     expect(both.map(({ remaining }) => remaining)).toEqual([9, 10]);
-    expect((await store.consume(policy, "a", 1)).remaining).toBe(8);
+    expect((await callsOf(store).consume(policy, "a", 1)).remaining).toBe(8);
     expect(names.filter((name) => name !== undefined)).toHaveLength(2);
     expect(names).toHaveLength(5);
     expect(given.map(({ code: warned }) => warned)).toEqual(["SLUICE_POSTGRES_PREPARE"]);
@@ -89,7 +90,7 @@ describeWith("postgres", "statements under names", () => {
 
   test("another error with a name is not sent again", async () => {
     const { client, names } = naming(own.pool, ["57014"]);
-    await expect(new PostgresStore(client, { table: TABLE, prepare: true }).peek(ten, "a", 1)).rejects.toMatchObject({ code: "57014" });
+    await expect(callsOf(new PostgresStore(client, { table: TABLE, prepare: true })).peek(ten, "a", 1)).rejects.toMatchObject({ code: "57014" });
     expect(names).toHaveLength(1);
   });
 
@@ -100,8 +101,8 @@ describeWith("postgres", "statements under names", () => {
     for (let i = 0; i < 2; i++) {
       await drop();
       await store.migrate();
-      for (let n = 9; n >= 0; n--) expect((await store.consume(ten, "a", 1)).remaining).toBe(n);
-      expect((await store.consume(ten, "a", 1)).allowed).toBe(false);
+      for (let n = 9; n >= 0; n--) expect((await callsOf(store).consume(ten, "a", 1)).remaining).toBe(n);
+      expect((await callsOf(store).consume(ten, "a", 1)).allowed).toBe(false);
     }
     await drop();
     await pool.end();
@@ -118,13 +119,13 @@ describeWith("postgres", "statements under names", () => {
     const grants = (): number => texts.filter((text) => text.includes("_grant")).length;
     const later = performance.now() + 61_000;
     await own.pool.query(`DROP FUNCTION ${TABLE}_grant`);
-    for (let i = 0; i < 3; i++) expect((await store.consume(policy, "a", 1)).remaining).toBe(99 - i);
+    for (let i = 0; i < 3; i++) expect((await callsOf(store).consume(policy, "a", 1)).remaining).toBe(99 - i);
     expect(grants()).toBe(1);
     expect(given.map(({ code }) => code)).toEqual(["SLUICE_POSTGRES_MIGRATE"]);
     expect(given[0]?.message).toContain(`Expected the function "${TABLE}_grant" in Postgres, got SQLSTATE 42883. Run \`migrate()\` or the SQL of \`postgresSchema\`. Until then decisions are slower, and fail if "${TABLE}_decide" is missing, too.`);
     await store.migrate();
     vi.spyOn(performance, "now").mockReturnValue(later);
-    expect((await store.consume(policy, "a", 1)).remaining).toBe(96);
+    expect((await callsOf(store).consume(policy, "a", 1)).remaining).toBe(96);
     expect(texts.at(-1)).toContain("_grant");
   });
 });
@@ -134,7 +135,7 @@ describe("clients without names", () => {
     const database = new PGlite();
     const store = new PostgresStore(database);
     await store.migrate();
-    expect((await store.consume(ten, "a", 1)).remaining).toBe(9);
+    expect((await callsOf(store).consume(ten, "a", 1)).remaining).toBe(9);
     await database.close();
   });
 

@@ -4,6 +4,7 @@ import { PostgresStore } from "sluice/postgres";
 import { expect, test } from "vitest";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const TABLE = "sluice_server";
 const HOUR = 3_600_000;
@@ -31,124 +32,124 @@ describeWith("postgres", "what is written to Postgres", () => {
   }
 
   test("L3 · a denial writes nothing, at any cost, alone or together, and neither does peek", async () => {
-    await own.store.consume(ten, "a", 10);
-    await own.store.consume(two, "a", 3);
-    await own.store.consume(ten, "b", 4);
+    await callsOf(own.store).consume(ten, "a", 10);
+    await callsOf(own.store).consume(two, "a", 3);
+    await callsOf(own.store).consume(ten, "b", 4);
     const before = await versions();
     own.clock.advance(1);
 
     const asks: ((store: PostgresStore) => Promise<unknown>)[] = [
-      (each) => each.consume(ten, "a", 1),
-      (each) => each.consume(ten, "a", 11),
-      (each) => each.consume(ten, "never seen", 11),
-      (each) => each.consume(ten, "never seen", Number.MAX_SAFE_INTEGER),
-      (each) => each.consume(two, "a", 1),
-      (each) => each.consumeTogether([{ policy: ten, key: "b", cost: 1 }, { policy: ten, key: "a", cost: 1 }]),
-      (each) => each.peek(ten, "a", 1),
-      (each) => each.peek(ten, "never seen", 1),
+      (each) => callsOf(each).consume(ten, "a", 1),
+      (each) => callsOf(each).consume(ten, "a", 11),
+      (each) => callsOf(each).consume(ten, "never seen", 11),
+      (each) => callsOf(each).consume(ten, "never seen", Number.MAX_SAFE_INTEGER),
+      (each) => callsOf(each).consume(two, "a", 1),
+      (each) => callsOf(each).together([{ policy: ten, key: "b", cost: 1 }, { policy: ten, key: "a", cost: 1 }]),
+      (each) => callsOf(each).peek(ten, "a", 1),
+      (each) => callsOf(each).peek(ten, "never seen", 1),
     ];
     for (const ask of asks) {
       expect(await wrote(ask)).toBe(false);
       await ask(own.store);
     }
     expect(await versions()).toEqual(before);
-    expect(await wrote((each) => each.consume(ten, "b", 1))).toBe(true);
+    expect(await wrote((each) => callsOf(each).consume(ten, "b", 1))).toBe(true);
   });
 
   test("L14 · the first denial under new numbers settles the record, the next one writes nothing", async () => {
     const slower = definePolicy({ name: "ten", capacity: 10, refill: perHour(7) });
-    await own.store.consume(ten, "a", 10);
-    await own.store.consume(ten, "b", 1);
+    await callsOf(own.store).consume(ten, "a", 10);
+    await callsOf(own.store).consume(ten, "b", 1);
     const [, b] = await versions();
     const both: Charge[] = [{ policy: slower, key: "a", cost: 1 }, { policy: ten, key: "b", cost: 1 }];
-    expect((await own.store.consumeTogether(both)).map(({ allowed }) => allowed)).toEqual([false, true]);
+    expect((await callsOf(own.store).together(both)).map(({ allowed }) => allowed)).toEqual([false, true]);
     const settled = await versions();
     expect(settled).toMatchObject([{ p: ["7"] }, b]);
-    await own.store.consumeTogether(both);
+    await callsOf(own.store).together(both);
     expect(await versions()).toEqual(settled);
   });
 
   test("a bucket that is full has no row: at first, after a refund, after a reset", async () => {
-    await own.store.adjust(ten, "a", -5);
-    await own.store.reset(ten, "a");
-    await own.store.consume(ten, "a", 0);
+    await callsOf(own.store).adjust(ten, "a", -5);
+    await callsOf(own.store).reset(ten, "a");
+    await callsOf(own.store).consume(ten, "a", 0);
     expect(await own.rows()).toBe(0);
-    await own.store.consume(ten, "a", 5);
-    await own.store.adjust(ten, "a", -7);
+    await callsOf(own.store).consume(ten, "a", 5);
+    await callsOf(own.store).adjust(ten, "a", -7);
     expect(await own.rows()).toBe(0);
-    await own.store.consume(ten, "a", 5);
-    await own.store.reset(ten, "a");
+    await callsOf(own.store).consume(ten, "a", 5);
+    await callsOf(own.store).reset(ten, "a");
     expect(await own.rows()).toBe(0);
   });
 
   test("what is kept is one row for each caller, with the limits that are not full", async () => {
-    await own.store.consume(two, "a", 1);
+    await callsOf(own.store).consume(two, "a", 1);
     const names = async (): Promise<string[]> => (await own.pool.query(`SELECT names FROM ${TABLE}`)).rows[0].names;
     expect(await names()).toEqual(["a", "b"]);
     own.clock.advance(1_000);
-    await own.store.adjust(two, "unknown", -1);
-    await own.store.consume(two, "a", 0);
+    await callsOf(own.store).adjust(two, "unknown", -1);
+    await callsOf(own.store).consume(two, "a", 0);
     expect(await names()).toEqual(["a"]);
   });
 
   test("L19 · each limit is charged its own cost, and an adjustment changes each by its own tokens", async () => {
     const spent = async (): Promise<unknown> => (await own.pool.query(`SELECT names, spent FROM ${TABLE}`)).rows;
-    await own.store.consume(two, "a", [2, 0]);
+    await callsOf(own.store).consume(two, "a", [2, 0]);
     expect(await spent()).toEqual([{ names: ["a"], spent: ["2400000"] }]);
-    expect(await own.store.adjust(two, "a", [-1, 7])).toBe(true);
+    expect(await callsOf(own.store).adjust(two, "a", [-1, 7])).toBe(true);
     expect(await spent()).toEqual([{ names: ["a", "b"], spent: ["1200000", "7000"] }]);
   });
 
   test("an adjustment that a limit cannot hold changes no limit, however large it is", async () => {
     const most = Number.MAX_SAFE_INTEGER;
     const yearly = definePolicy({ name: "huge", limits: [{ name: "a", capacity: 3, refill: perHour(3) }, { name: "b", capacity: 1, refill: { tokens: 1, everyMs: most } }] });
-    await own.store.consume(yearly, "a", [1, 0]);
+    await callsOf(own.store).consume(yearly, "a", [1, 0]);
     const before = await versions();
-    for (const changes of [[-1, 2], [1, most], most, [most, -most]]) expect(await own.store.adjust(yearly, "a", changes)).toBe(false);
+    for (const changes of [[-1, 2], [1, most], most, [most, -most]]) expect(await callsOf(own.store).adjust(yearly, "a", changes)).toBe(false);
     expect(await versions()).toEqual(before);
-    expect(await own.store.adjust(yearly, "a", [1, 1])).toBe(true);
-    expect(await own.store.adjust(yearly, "a", [0, 1])).toBe(false);
-    expect((await own.store.peek(yearly, "a", 0)).limits?.map(({ remaining }) => remaining)).toEqual([1, 0]);
-    expect(await own.store.adjust(yearly, "a", -most)).toBe(true);
+    expect(await callsOf(own.store).adjust(yearly, "a", [1, 1])).toBe(true);
+    expect(await callsOf(own.store).adjust(yearly, "a", [0, 1])).toBe(false);
+    expect((await callsOf(own.store).peek(yearly, "a", 0)).limits?.map(({ remaining }) => remaining)).toEqual([1, 0]);
+    expect(await callsOf(own.store).adjust(yearly, "a", -most)).toBe(true);
     expect(await own.rows()).toBe(0);
   });
 
   test("a block is a record of its own, which is kept until its end and goes with the next write after it", async () => {
     const records = async (): Promise<unknown> => (await own.pool.query(`SELECT names, spent, sweep_after >= at[1] + spent[1] AS kept FROM ${TABLE}`)).rows;
-    await own.store.block(ten, "a", HOUR);
+    await callsOf(own.store).block(ten, "a", HOUR);
     expect(await records()).toEqual([{ names: ["!"], spent: ["3600000"], kept: true }]);
     own.clock.advance(HOUR / 2);
-    await own.store.block(ten, "a", 1);
+    await callsOf(own.store).block(ten, "a", 1);
     expect(await records()).toEqual([{ names: ["!"], spent: ["1800000"], kept: true }]);
-    await own.store.adjust(ten, "a", 4);
+    await callsOf(own.store).adjust(ten, "a", 4);
     expect(await records()).toEqual([{ names: ["!", "ten"], spent: ["1800000", "1440000"], kept: true }]);
     own.clock.advance(HOUR / 2);
-    await own.store.consume(ten, "a", 3);
+    await callsOf(own.store).consume(ten, "a", 3);
     expect(await records()).toMatchObject([{ names: ["ten"] }]);
   });
 
   test("L3, L14 · a refusal by a block writes nothing, at any cost, but that it settles a record in old numbers", async () => {
     const slower = definePolicy({ name: "ten", capacity: 10, refill: perHour(7) });
-    await own.store.consume(ten, "a", 1);
-    await own.store.block(ten, "a", HOUR);
+    await callsOf(own.store).consume(ten, "a", 1);
+    await callsOf(own.store).block(ten, "a", HOUR);
     const before = await versions();
     for (const cost of [0, 1, 11]) {
-      expect((await own.store.consume(ten, "a", cost)).allowed).toBe(false);
-      expect((await own.store.consumeTogether([{ policy: two, key: "a", cost: 1 }, { policy: ten, key: "a", cost }])).map(({ allowed }) => allowed)).toEqual([true, false]);
+      expect((await callsOf(own.store).consume(ten, "a", cost)).allowed).toBe(false);
+      expect((await callsOf(own.store).together([{ policy: two, key: "a", cost: 1 }, { policy: ten, key: "a", cost }])).map(({ allowed }) => allowed)).toEqual([true, false]);
     }
     expect(await versions()).toEqual(before);
-    expect((await own.store.consume(slower, "a", 0)).allowed).toBe(false);
+    expect((await callsOf(own.store).consume(slower, "a", 0)).allowed).toBe(false);
     expect(await versions()).toMatchObject([{ names: ["ten", "!"], p: ["7", "1"] }]);
   });
 
   test("L13 · a block is swept away after its end, and not before", async () => {
     const wave = async (name: string): Promise<void> => {
-      for (let i = 0; i < 20; i++) await own.store.consumeTogether(Array.from({ length: 50 }, (_, j) => ({ policy: ten, key: `${name} ${50 * i + j}`, cost: 1 })));
+      for (let i = 0; i < 20; i++) await callsOf(own.store).together(Array.from({ length: 50 }, (_, j) => ({ policy: ten, key: `${name} ${50 * i + j}`, cost: 1 })));
     };
-    await own.store.block(ten, "blocked", HOUR);
+    await callsOf(own.store).block(ten, "blocked", HOUR);
     own.clock.advance(HOUR - 1);
     await wave("before");
-    expect(await own.store.consume(ten, "blocked", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    expect(await callsOf(own.store).consume(ten, "blocked", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
     own.clock.advance(1 + 2 ** 20);
     await wave("after");
     expect((await own.pool.query(`SELECT 1 FROM ${TABLE} WHERE bucket = 'ten blocked'`)).rows).toEqual([]);
@@ -161,10 +162,10 @@ describeWith("postgres", "what is written to Postgres", () => {
       const many = definePolicy({ name: "many", capacity: 1_000, refill: perSecond(10) });
       const updates = async (): Promise<{ all: number; hot: number }> =>
         (await client.query(`SELECT n_tup_upd::int AS all, n_tup_hot_upd::int AS hot FROM pg_stat_xact_user_tables WHERE relname = '${TABLE}'`)).rows[0];
-      await other.consume(many, "a", 1);
+      await callsOf(other).consume(many, "a", 1);
       await client.query("BEGIN");
       const before = await updates(); // of this connection, not yet handed in
-      for (let i = 0; i < 20; i++) await other.consume(many, "a", 1);
+      for (let i = 0; i < 20; i++) await callsOf(other).consume(many, "a", 1);
       expect(await updates()).toEqual({ all: before.all + 20, hot: before.hot + 20 });
     } finally {
       await client.query("ROLLBACK");
@@ -176,7 +177,7 @@ describeWith("postgres", "what is written to Postgres", () => {
     let callers = 0;
     const wave = async (): Promise<void> => {
       for (let i = 0; i < 20; i++) {
-        await own.store.consumeTogether(Array.from({ length: 50 }, () => ({ policy: ten, key: `caller ${++callers}`, cost: 1 })));
+        await callsOf(own.store).together(Array.from({ length: 50 }, () => ({ policy: ten, key: `caller ${++callers}`, cost: 1 })));
       }
     };
     await wave();
@@ -193,11 +194,11 @@ describeWith("postgres", "what is written to Postgres", () => {
   });
 
   test("a decision about one caller sweeps now and then", async () => {
-    await own.store.consumeTogether(Array.from({ length: 50 }, (_, i) => ({ policy: ten, key: `old ${i}`, cost: 1 })));
+    await callsOf(own.store).together(Array.from({ length: 50 }, (_, i) => ({ policy: ten, key: `old ${i}`, cost: 1 })));
     own.clock.advance(HOUR);
     // Not to have happened after so many has a chance of 10^-14.
     for (let i = 0; i < 1_000 && (await own.rows()) > i; i += 10) {
-      await Promise.all(Array.from({ length: 10 }, (_, j) => own.store.consume(ten, `new ${i + j}`, 1)));
+      await Promise.all(Array.from({ length: 10 }, (_, j) => callsOf(own.store).consume(ten, `new ${i + j}`, 1)));
     }
     const { rows: old } = await own.pool.query(`SELECT 1 FROM ${TABLE} WHERE bucket LIKE 'ten old%'`);
     expect(old).toEqual([]);

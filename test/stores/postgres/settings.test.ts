@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { badCharges } from "../../helpers/bad-charges.js";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const TABLE = "sluice_settings";
 const ten = definePolicy({ name: "ten", capacity: 10, refill: perHour(10) });
@@ -19,18 +20,18 @@ describeWith("postgres", "on any Postgres server", () => {
     test("L16 · of any length are callers of their own, in rows of one size", async () => {
       const long = randomBytes(50_000).toString("base64"); // does not compress to what an index takes
       for (const key of [long, `${long}x`, `x${long}`]) {
-        expect((await own.store.consume(ten, key, 4)).remaining).toBe(6);
-        expect((await own.store.consume(ten, key, 4)).remaining).toBe(2);
+        expect((await callsOf(own.store).consume(ten, key, 4)).remaining).toBe(6);
+        expect((await callsOf(own.store).consume(ten, key, 4)).remaining).toBe(2);
         expect((await own.pool.query(`SELECT octet_length(bucket) AS bytes FROM ${TABLE}`)).rows).toEqual([{ bytes: 65 }]);
-        await own.store.reset(ten, key);
+        await callsOf(own.store).reset(ten, key);
       }
       expect(await own.rows()).toBe(0);
     });
 
     test("that look like SQL, arrays or JSON are kept as they are", async () => {
       const keys = ["{a,b}", '"', "'", "\\", "{}", "NULL", "null", "$1", ",", " ", "a\nb", '[{"a":1}]', "\u{1F600}", "\uD800", "\0"];
-      await own.store.consumeTogether(keys.map((key) => ({ policy: ten, key, cost: 3 })));
-      for (const key of keys) expect((await own.store.peek(ten, key, 1)).remaining).toBe(7);
+      await callsOf(own.store).together(keys.map((key) => ({ policy: ten, key, cost: 3 })));
+      for (const key of keys) expect((await callsOf(own.store).peek(ten, key, 1)).remaining).toBe(7);
       expect(await own.rows()).toBe(keys.length);
     });
   });
@@ -38,21 +39,19 @@ describeWith("postgres", "on any Postgres server", () => {
   describe("bad input", () => {
     test.each(badCharges)("L9 · a charge of %o with others is refused by name, and changes nothing", async (wrong, complaint) => {
       const good = { policy: ten, key: "a", cost: 2 };
-      await own.store.consumeTogether([good]);
-      await expect(own.store.consumeTogether([{ ...good, cost: 1 }, { ...good, key: "b", ...wrong } as typeof good])).rejects.toThrow(complaint);
-      await expect(own.store.consumeTogether([{ ...good, ...wrong } as typeof good])).rejects.toThrow(complaint);
+      await callsOf(own.store).consume(ten, "a", 2);
+      await expect(callsOf(own.store).together([{ ...good, cost: 1 }, { ...good, key: "b", ...wrong } as typeof good])).rejects.toThrow(complaint);
       expect(await own.rows()).toBe(1);
-      expect((await own.store.peek(ten, "a", 0)).remaining).toBe(8);
-      expect(await own.store.consumeTogether([])).toEqual([]);
+      expect((await callsOf(own.store).peek(ten, "a", 0)).remaining).toBe(8);
     });
 
     test("L12 · a cost that is none is refused at once, where nothing is left too", async () => {
       for (const taken of [0, 8, 10]) {
-        await own.store.consume(ten, `key ${taken}`, taken);
+        await callsOf(own.store).consume(ten, `key ${taken}`, taken);
         for (const cost of [undefined, null, "3", Number.NaN, -5, 0.5]) {
-          await expect(own.store.consume(ten, `key ${taken}`, cost as number)).rejects.toThrow("Expected `cost` to be a whole number of at least 0, got ");
+          await expect(callsOf(own.store).consume(ten, `key ${taken}`, cost as number)).rejects.toThrow("Expected `cost` to be a whole number of at least 0, got ");
         }
-        expect((await own.store.peek(ten, `key ${taken}`, 0)).remaining).toBe(10 - taken);
+        expect((await callsOf(own.store).peek(ten, `key ${taken}`, 0)).remaining).toBe(10 - taken);
       }
     });
   });
@@ -63,7 +62,7 @@ describeWith("postgres", "on any Postgres server", () => {
       expect(other.clock).toBe("server");
       const now = async (): Promise<number> => Number((await own.pool.query("SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms")).rows[0].ms);
       const before = await now();
-      await other.consume(ten, "a", 1);
+      await callsOf(other).consume(ten, "a", 1);
       const at = Number((await own.pool.query(`SELECT at[1] FROM ${TABLE}`)).rows[0].at);
       expect(at).toBeGreaterThanOrEqual(Math.floor(before));
       expect(at).toBeLessThanOrEqual(await now());
@@ -75,7 +74,7 @@ describeWith("postgres", "on any Postgres server", () => {
       for (const level of ["repeatable read", "serializable"]) {
         const strict = new pg.Pool({ connectionString: postgresUrl(), max: 1, options: `-c default_transaction_isolation=${level.replace(" ", "\\ ")}` });
         const other = new PostgresStore(strict, { table: TABLE, timeoutMs: Infinity });
-        await expect(other.consume(ten, "a", 1)).rejects.toThrow(`Expected the isolation level to be read committed, got ${level}`);
+        await expect(callsOf(other).consume(ten, "a", 1)).rejects.toThrow(`Expected the isolation level to be read committed, got ${level}`);
         const decision = await createLimiter({ policy: ten, store: other, onStoreError: "unavailable" }).consume("a");
         expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
         await strict.end();
@@ -87,7 +86,7 @@ describeWith("postgres", "on any Postgres server", () => {
       for (const parse of [String, Number, BigInt]) {
         const types = { getTypeParser: (id: number, format?: "text") => (id === 20 ? parse : pg.types.getTypeParser(id, format)) };
         const pool = new pg.Pool({ connectionString: postgresUrl(), max: 1, types: types as pg.CustomTypesConfig });
-        decisions.push(await new PostgresStore(pool, { table: TABLE, clock: own.clock.now }).consume(two, `key ${decisions.length}`, 2));
+        decisions.push(await callsOf(new PostgresStore(pool, { table: TABLE, clock: own.clock.now })).consume(two, `key ${decisions.length}`, 2));
         await pool.end();
       }
       expect(decisions[1]).toStrictEqual(decisions[0]);
@@ -120,17 +119,16 @@ describe("what is wrong is refused when the store is made", () => {
   });
 
   test("an answer that is not the function's is an error, not a decision", async () => {
-    await expect(new PostgresStore(client).consume(ten, "a", 1)).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_REPLY" });
+    await expect(callsOf(new PostgresStore(client)).consume(ten, "a", 1)).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_REPLY" });
   });
 
   test("one bucket twice", async () => {
     const charge = { policy: ten, key: "a", cost: 1 };
-    await expect(new PostgresStore(client).consumeTogether([charge, charge])).rejects.toThrow("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
-    expect(await new PostgresStore(client).consumeTogether([])).toEqual([]);
+    await expect(callsOf(new PostgresStore(client)).together([charge, charge])).rejects.toThrow("Expected the parts to name each bucket once, got one twice. Add up their costs.");
   });
 
   test("more than 128 buckets together", async () => {
     const charges = Array.from({ length: 129 }, (_, i) => ({ policy: ten, key: `${i}`, cost: 1 }));
-    await expect(new PostgresStore(client).consumeTogether(charges)).rejects.toThrow("Expected `charges` to be a list of at most 128, got an array of 129");
+    await expect(callsOf(new PostgresStore(client)).together(charges)).rejects.toThrow("Expected `charges` to be a list of at most 128, got an array of 129");
   });
 });

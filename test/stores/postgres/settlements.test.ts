@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { ownTable } from "../../helpers/postgres.js";
 import { settlesTogether } from "../../helpers/settling.js";
 import { describeWith } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const table = "sluice_settlements";
 
@@ -20,10 +21,10 @@ describeWith("postgres", "settlements over Postgres", () => {
       const { rows } = await own.pool.query(`SELECT sweep_after - extract(epoch FROM now()) * 1000 AS kept FROM ${table} WHERE bucket = 'llm ann'`);
       return Number((rows[0] as { kept: string }).kept);
     };
-    await store.consume(policy, "ann", 4);
-    await store.adjust(policy, "ann", 9);
+    await callsOf(store).consume(policy, "ann", 4);
+    await callsOf(store).adjust(policy, "ann", 9);
     expect(await keptMs()).toBeGreaterThan(13 * day - 60_000);
-    await store.adjust(policy, "ann", 100);
+    await callsOf(store).adjust(policy, "ann", 100);
     expect(await keptMs()).toBeGreaterThan(113 * day - 60_000);
   });
 });

@@ -6,6 +6,7 @@ import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { withoutGrants } from "./watched.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const SCHEMA = "sluice_sides_schema";
 const table = `${SCHEMA}.Limits`;
@@ -55,13 +56,13 @@ describeWith("postgres", "side by side on the same buckets", () => {
           const both = [key, KEYS[(i * 3 + caller + 1) % KEYS.length] as string];
           if (both[0] === both[1]) continue;
           if (i % 2 === 0) both.reverse();
-          if ((await store.consumeTogether(both.map((each) => ({ policy, key: each, cost: 1 })))).every(({ allowed }) => allowed)) take(both, 1);
-        } else if ((await store.consume(policy, key, 1)).allowed) take([key], 1);
+          if ((await callsOf(store).together(both.map((each) => ({ policy, key: each, cost: 1 })))).every(({ allowed }) => allowed)) take(both, 1);
+        } else if ((await callsOf(store).consume(policy, key, 1)).allowed) take([key], 1);
       }
     });
     await Promise.all(callers);
     // What calls together left, one by one. One token takes an hour to come back.
-    for (const key of KEYS) while ((await (stores[0] as PostgresStore).consume(policy, key, 1)).allowed) take([key], 1);
+    for (const key of KEYS) while ((await callsOf((stores[0] as PostgresStore)).consume(policy, key, 1)).allowed) take([key], 1);
     expect([...granted.values()]).toEqual(KEYS.map(() => 700));
   }, 60_000);
 
@@ -81,7 +82,7 @@ describeWith("postgres", "side by side on the same buckets", () => {
             if (i % 2 === 0) some.reverse();
             const calls = caller % 2 === 0 ? some.map((key) => [key]) : [some];
             const results = await Promise.allSettled(
-              calls.map((names): Promise<unknown> => (names.length === 1 ? store.consume(policy, names[0] as string, 1) : store.consumeTogether(names.map((key) => ({ policy, key, cost: 1 }))))),
+              calls.map((names): Promise<unknown> => (names.length === 1 ? callsOf(store).consume(policy, names[0] as string, 1) : callsOf(store).together(names.map((key) => ({ policy, key, cost: 1 }))))),
             );
             for (const [n, result] of results.entries()) {
               if (result.status === "rejected") errors.push((result.reason as { code?: unknown }).code);
@@ -94,7 +95,7 @@ describeWith("postgres", "side by side on the same buckets", () => {
     );
     // On a busy machine a lock may take a second. What fails so has taken nothing.
     expect(errors.filter((code) => code !== "55P03" && code !== "ERR_STORE_TIMEOUT")).toEqual([]);
-    for (const key of KEYS) expect((await storeOn(pool).peek(policy, key, 0)).remaining).toBe(1_000_000 - (taken.get(key) ?? 0));
+    for (const key of KEYS) expect((await callsOf(storeOn(pool)).peek(policy, key, 0)).remaining).toBe(1_000_000 - (taken.get(key) ?? 0));
     const after = await pool.query("SELECT deadlocks::int AS deadlocks FROM pg_stat_database WHERE datname = current_database()");
     console.log(`Postgres, batches beside calls together: ${asked} rounds over ${KEYS.length} buckets, deadlocks of the database before and after ${rows[0].deadlocks} and ${after.rows[0].deadlocks}`);
   }, 60_000);
@@ -109,15 +110,15 @@ describeWith("postgres", "side by side on the same buckets", () => {
       Array.from({ length: 5 }, async () => {
         while (!stop) {
           const wasBlocked = isBlocked;
-          const decision = await store.consume(policy, "one", 1);
+          const decision = await callsOf(store).consume(policy, "one", 1);
           if (wasBlocked && decision.allowed) late.push(decision);
         }
       }),
     );
-    while ((await storeOn(pool).peek(policy, "one", 0)).remaining > 999_900) await Promise.resolve();
-    await storeOn(pool).block(policy, "one", 3_600_000);
+    while ((await callsOf(storeOn(pool)).peek(policy, "one", 0)).remaining > 999_900) await Promise.resolve();
+    await callsOf(storeOn(pool)).block(policy, "one", 3_600_000);
     isBlocked = true;
-    for (let i = 0; i < 50; i++) expect((await storeOn(pool).consume(policy, "one", 1)).allowed).toBe(false);
+    for (let i = 0; i < 50; i++) expect((await callsOf(storeOn(pool)).consume(policy, "one", 1)).allowed).toBe(false);
     stop = true;
     await Promise.all(callers);
     expect(late).toEqual([]);

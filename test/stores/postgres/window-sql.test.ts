@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { afterMs, definePolicy } from "sluice";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { playBesideCore } from "../../helpers/window-history.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 // `npm run mutants` runs this file in two threads at once.
 const table = `windows_${process.pid}_${threadId}`;
@@ -45,7 +46,7 @@ describeWith("postgres", "a window in Postgres", () => {
     const policy = definePolicy({ name: "many", capacity: 3, returns: afterMs(1_000) });
     for (const [move, remaining] of [[0, 2], [400, 1], [400, 0], [199, 0], [1, 0], [400, 0]] as const) {
       clock.advance(move);
-      const all = await Promise.all(Array.from({ length: 40 }, (_, i) => store.consume(policy, `a key ${i}`, 1)));
+      const all = await Promise.all(Array.from({ length: 40 }, (_, i) => callsOf(store).consume(policy, `a key ${i}`, 1)));
       expect(new Set(all.map((decision) => decision.remaining))).toEqual(new Set([remaining]));
       expect(new Set(all.map(({ allowed }) => allowed))).toEqual(new Set([move !== 199]));
     }
@@ -62,7 +63,7 @@ describeWith("postgres", "a window in Postgres", () => {
     await pool.query(older);
     await pool.query(`DROP FUNCTION ${old}_grant`);
     const policy = definePolicy({ name: "w", capacity: 3, returns: afterMs(1_000) });
-    for (const call of [() => store.consume(policy, "k", 1), () => store.peek(policy, "k", 1), () => store.adjust(policy, "k", -1, 5)]) {
+    for (const call of [() => callsOf(store).consume(policy, "k", 1), () => callsOf(store).peek(policy, "k", 1), () => callsOf(store).adjust(policy, "k", -1, 5)]) {
       await expect(call()).rejects.toThrow("Run `migrate()` to update the function");
     }
     await pool.query(`DROP TABLE ${old}; DROP FUNCTION ${old}_decide`);

@@ -9,6 +9,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { flush, startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { unshared } from "../../helpers/unshared.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import { takesTogether } from "../../../src/port/store.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
 const quiet = (): undefined => undefined;
@@ -83,10 +85,10 @@ describeWith("redis-server", "Redis by one function, of", () => {
         const store = make(name);
         for (const remaining of [9, 8, 7]) {
           await admin.script("FLUSH");
-          expect(await store.consume(policy, KEY, 1)).toMatchObject({ allowed: true, remaining });
+          expect(await callsOf(store).consume(policy, KEY, 1)).toMatchObject({ allowed: true, remaining });
         }
         await admin.script("FLUSH");
-        const all = await Promise.all(["a", "b", "c", KEY].map((key) => store.consume(policy, key, 3)));
+        const all = await Promise.all(["a", "b", "c", KEY].map((key) => callsOf(store).consume(policy, key, 3)));
         expect(all.map(({ remaining }) => remaining)).toEqual([7, 7, 7, 4]);
       }
     });
@@ -130,14 +132,14 @@ describeWith("redis-server", "Redis by one function, of", () => {
       onTestFinished(() => void close());
       const store = new RedisStore(send, { prefix: name, cluster: true, timeoutMs: 5_000 });
       const keys = Array.from({ length: 30 }, (_, i) => `key {${i % 3}} ${i}`);
-      const asked = await Promise.all(keys.flatMap((key) => Array.from({ length: 15 }, () => store.consume(policy, key, 1))));
+      const asked = await Promise.all(keys.flatMap((key) => Array.from({ length: 15 }, () => callsOf(store).consume(policy, key, 1))));
       keys.forEach((_, i) => expect(asked.slice(i * 15, i * 15 + 15).filter(({ allowed }) => allowed)).toHaveLength(10));
       const together = [{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 1 }];
-      expect(store.takesTogether?.(together)).toBe(false);
-      await expect(store.consumeTogether(together)).rejects.toMatchObject({ code: "ERR_STORE_APART" });
+      expect(takesTogether(store, together)).toBe(false);
+      await expect(callsOf(store).together(together)).rejects.toMatchObject({ code: "ERR_STORE_APART" });
       const tagged = new RedisStore(send, { prefix: `{${name}}`, cluster: true });
-      expect(tagged.takesTogether).toBeUndefined();
-      expect(await tagged.consumeTogether(together)).toMatchObject([{ allowed: true }, { allowed: true }]);
+      expect(tagged.together).toBe(true);
+      expect(await callsOf(tagged).together(together)).toMatchObject([{ allowed: true }, { allowed: true }]);
     });
   });
 });
@@ -165,18 +167,18 @@ function answering(errors: Error[]): { readonly send: RedisSend; readonly sent: 
 test("a script goes as text at first, then by its hash, and as text again when the server lost it", async () => {
   const { send, sent } = answering([...lost]);
   const store = new RedisStore(send, { denyCacheMs: 0 });
-  for (let i = 0; i < 6; i++) expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true });
+  for (let i = 0; i < 6; i++) expect(await callsOf(store).consume(policy, "a", 1)).toMatchObject({ allowed: true });
   expect(sent.join(" ")).toBe(`EVAL${" EVALSHA EVAL".repeat(lost.length)} EVALSHA`);
 });
 
 test.each([`the key was ${KEY}`, `${KEY.slice(3)}`, "ERR NOSCRIPT", "redirections. Last error: ReplyError: MOVED 1 NOSCRIPT "])("a failure is not sent again: %s", async (message) => {
   const { send, sent } = answering([new Error(message)]);
   const store = new RedisStore(send, { denyCacheMs: 0 });
-  await store.consume(policy, KEY, 1);
-  await expect(store.consume(policy, KEY, 1)).rejects.toThrow();
+  await callsOf(store).consume(policy, KEY, 1);
+  await expect(callsOf(store).consume(policy, KEY, 1)).rejects.toThrow();
   expect(sent).toEqual(["EVAL", "EVALSHA"]);
   // The words of an unknown client for a lost script may be others. So the next call sends the text.
-  expect(await store.consume(policy, KEY, 1)).toMatchObject({ allowed: true });
+  expect(await callsOf(store).consume(policy, KEY, 1)).toMatchObject({ allowed: true });
   expect(sent).toEqual(["EVAL", "EVALSHA", "EVAL"]);
 });
 
@@ -186,7 +188,7 @@ test("several decisions of one call that fails are not sent again", async () => 
     sent.push(name);
     throw new Error(`${args.join(" ")} TRYAGAIN NOSCRIPT redirections. Last error: ReplyError: MOVED `);
   });
-  const asked = await Promise.allSettled(["TRYAGAIN ", "NOSCRIPT "].map((key) => store.consume(policy, key, 1)));
+  const asked = await Promise.allSettled(["TRYAGAIN ", "NOSCRIPT "].map((key) => callsOf(store).consume(policy, key, 1)));
   expect(asked.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(sent).toHaveLength(1);
 });
@@ -210,14 +212,14 @@ test("no error shows a key, whatever the client puts into it", async () => {
 
 test("a function that throws at once, or resolves to something else, is a failed call", async () => {
   const thrown = new RedisStore(() => { throw new Error("gone"); });
-  await expect(thrown.consume(policy, "a", 1)).rejects.toThrow("gone");
+  await expect(callsOf(thrown).consume(policy, "a", 1)).rejects.toThrow("gone");
   for (const reply of [undefined, "OK", {}, Buffer.from("1"), [Buffer.from("1"), 1]]) {
-    await expect(new RedisStore(async () => reply).consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
+    await expect(callsOf(new RedisStore(async () => reply)).consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
   }
 });
 
 test("a client that is a function with methods is used by its methods", async () => {
   const error = new Error("by its method");
   const client = Object.assign(() => expect.unreachable(), { evalsha: () => Promise.reject(error), eval: () => expect.unreachable() });
-  await expect(new RedisStore(client).consume(policy, "a", 1)).rejects.toThrow("by its method");
+  await expect(callsOf(new RedisStore(client)).consume(policy, "a", 1)).rejects.toThrow("by its method");
 });

@@ -8,6 +8,7 @@ import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
 import { writeRequests } from "../../../src/stores/redis/protocol.js";
 import { describeWith, postgresUrl, redisUrl } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const NOON = Date.parse("2026-11-23T12:00Z");
 const END = Date.parse("2026-12-01T00:00Z");
@@ -31,8 +32,8 @@ function check(open: () => Promise<Versions>): void {
     const { store, takeOlder, names } = await open();
     let now = NOON;
     const own = store(() => now);
-    const left = async (): Promise<number | undefined> => (await own.peek?.(both, "ann", 0))?.limits?.[1]?.remaining;
-    expect((await own.consume(both, "ann", 30)).allowed).toBe(true);
+    const left = async (): Promise<number | undefined> => (await callsOf(own).peek(both, "ann", 0))?.limits?.[1]?.remaining;
+    expect((await callsOf(own).consume(both, "ann", 30)).allowed).toBe(true);
     for (now of [NOON + 60_000, NOON + 3_600_000, END - 1]) await takeOlder(now);
     expect([await left(), [...(await names())].sort()]).toEqual([70, ["month", "requests"]]);
     now = END;

@@ -10,6 +10,9 @@ import { describeWith } from "../../helpers/services.js";
 import { until } from "../../helpers/soon.js";
 import { useRedis } from "../../helpers/use-redis.js";
 import { unshared } from "../../helpers/unshared.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
+import { spyOnVerb } from "../../helpers/spy-on-verb.js";
+import type { StoreAnswer, StoreCall } from "sluice";
 
 const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
 
@@ -28,24 +31,24 @@ describeWith("redis-server", "calls to Redis", () => {
 
   test("what one tick asks for travels together, the first 32 at once and at most 128 buckets a call", async () => {
     const { calls, store } = counting(client, { denyCacheMs: 0 });
-    await Promise.all(Array.from({ length: 300 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
+    await Promise.all(Array.from({ length: 300 }, (_, i) => callsOf(store).consume(policy, `key ${i}`, 1)));
     expect(calls).toEqual([32, 128, 128, 12]);
     calls.length = 0;
-    const wide = (from: number) => store.consumeTogether?.(Array.from({ length: 100 }, (_, i) => ({ policy, key: `wide ${from + i}`, cost: 1 })));
-    await Promise.all([wide(0), wide(100), store.consume(policy, "one", 1)]);
+    const wide = (from: number) => callsOf(store).together(Array.from({ length: 100 }, (_, i) => ({ policy, key: `wide ${from + i}`, cost: 1 })));
+    await Promise.all([wide(0), wide(100), callsOf(store).consume(policy, "one", 1)]);
     expect(calls).toEqual([100, 101]);
-    await expect(store.consumeTogether?.(Array.from({ length: 129 }, (_, i) => ({ policy, key: `${i}`, cost: 1 })))).rejects.toThrow(
+    await expect(callsOf(store).together(Array.from({ length: 129 }, (_, i) => ({ policy, key: `${i}`, cost: 1 })))).rejects.toThrow(
       "Expected `charges` to be a list of at most 128, got an array of 129",
     );
   });
 
   test("a call leaves at the end of its tick while fewer than four are under way; then what is asked for gathers", async () => {
     const { calls, store } = counting(client, { denyCacheMs: 0 });
-    await store.peek(policy, "key", 0); // the script's hash is known
+    await callsOf(store).peek(policy, "key", 0); // the script's hash is known
     calls.length = 0;
     const asked: Promise<unknown>[] = [];
     for (let i = 0; i < 10; i++) {
-      asked.push(store.consume(policy, `key ${i}`, 1), store.consume(policy, `other ${i}`, 1));
+      asked.push(callsOf(store).consume(policy, `key ${i}`, 1), callsOf(store).consume(policy, `other ${i}`, 1));
       for (let tick = 0; tick < 10; tick++) await Promise.resolve(); // no answer can come meanwhile
     }
     expect(calls).toEqual([2, 2, 2, 2]);
@@ -55,14 +58,14 @@ describeWith("redis-server", "calls to Redis", () => {
 
   test("while four decisions are under way, those that come one by one in a turn of the event loop gather until its end", async () => {
     const { calls, store } = counting(client, { denyCacheMs: 0 });
-    await store.consume(policy, "a", 1); // the hashes of both scripts are known
-    await store.peek(policy, "a", 0);
+    await callsOf(store).consume(policy, "a", 1); // the hashes of both scripts are known
+    await callsOf(store).peek(policy, "a", 0);
     calls.length = 0;
-    const asked = Array.from({ length: 4 }, (_, i) => store.consume(policy, `key ${i}`, 1));
+    const asked = Array.from({ length: 4 }, (_, i) => callsOf(store).consume(policy, `key ${i}`, 1));
     for (let i = 0; i < 3; i++) {
       for (let tick = 0; tick < 10; tick++) await Promise.resolve();
       expect(calls).toEqual([4]);
-      asked.push(store.consume(policy, `other ${i}`, 1));
+      asked.push(callsOf(store).consume(policy, `other ${i}`, 1));
     }
     await new Promise(setImmediate);
     expect(calls).toEqual([4, 3]);
@@ -70,31 +73,31 @@ describeWith("redis-server", "calls to Redis", () => {
     // With fewer under way each leaves at once.
     calls.length = 0;
     for (let i = 0; i < 3; i++) {
-      asked.push(store.consume(policy, `key ${i}`, 1));
+      asked.push(callsOf(store).consume(policy, `key ${i}`, 1));
       for (let tick = 0; tick < 10; tick++) await Promise.resolve();
     }
     expect(calls).toEqual([1, 1, 1]);
     await Promise.all(asked);
   });
 
-  test("a limiter asks the store's own `consume` where somebody put another in its place", async () => {
+  test("a limiter asks the store's own `ask` where somebody put another in its place", async () => {
     class Logged extends RedisStore {
       readonly asked: string[] = [];
 
-      override consume(...charge: Parameters<RedisStore["consume"]>): ReturnType<RedisStore["consume"]> {
-        this.asked.push(charge[1]);
-        return super.consume(...charge);
+      override ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
+        this.asked.push(call.parts[0].key);
+        return super.ask(call);
       }
     }
     const store = new Logged(client);
     const limiter = createLimiter({ policy, store });
     expect((await limiter.consume("ann", 2)).remaining).toBe(1);
     expect(store.asked).toEqual(["ann"]);
-    vi.spyOn(store, "consume").mockRejectedValue(new Error("not today"));
+    vi.spyOn(store, "ask").mockRejectedValue(new Error("not today"));
     expect((await limiter.consume("ann")).error).toEqual(new Error("not today"));
     // Types forbid it, and awaiting it works.
-    const plain = await store.peek(policy, "ann", 1);
-    vi.spyOn(store, "consume").mockReturnValue(plain as unknown as Promise<typeof plain>);
+    const plain = await callsOf(new RedisStore(client)).peek(policy, "ann", 1);
+    vi.spyOn(store, "ask").mockReturnValue([plain] as unknown as Promise<[typeof plain]>);
     expect(await limiter.consume("ann")).toEqual(plain);
   });
 
@@ -109,9 +112,9 @@ describeWith("redis-server", "calls to Redis", () => {
       },
     });
     await createLimiter({ policy, store: proxy }).consume("ann");
-    expect(seen).toContain("consume");
+    expect(seen).toContain("ask");
 
-    const spy = vi.spyOn(RedisStore.prototype, "consume");
+    const spy = spyOnVerb(RedisStore.prototype, "consume");
     await createLimiter({ policy, store }).consume("ann");
     expect(spy).toHaveBeenCalledTimes(1);
     spy.mockRestore();
@@ -131,7 +134,7 @@ describeWith("redis-server", "calls to Redis", () => {
 
   test("L15 · where requests share no work, each decision is a call", async () => {
     const { calls, store } = unshared(() => counting(client, { denyCacheMs: 0 }));
-    await Promise.all(Array.from({ length: 5 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
+    await Promise.all(Array.from({ length: 5 }, (_, i) => callsOf(store).consume(policy, `key ${i}`, 1)));
     expect(calls).toEqual([1, 1, 1, 1, 1]);
   });
 
@@ -139,14 +142,14 @@ describeWith("redis-server", "calls to Redis", () => {
     const clock = new ManualClock();
     const { calls, store } = counting(client, { clock: clock.now });
     const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
-    await store.consume(slow, "a", 3);
-    await store.consume(slow, "a", 1);
+    await callsOf(store).consume(slow, "a", 3);
+    await callsOf(store).consume(slow, "a", 1);
     calls.length = 0;
     for (let i = 0; i < 40; i++) {
       clock.advance(100);
-      const attack = Array.from({ length: 50 }, (_, n) => store.consume(slow, "a", 1 + (n % 3)));
+      const attack = Array.from({ length: 50 }, (_, n) => callsOf(store).consume(slow, "a", 1 + (n % 3)));
       await new Promise(setImmediate);
-      attack.push(...Array.from({ length: 50 }, () => store.consume(slow, "a", 1)));
+      attack.push(...Array.from({ length: 50 }, () => callsOf(store).consume(slow, "a", 1)));
       for (const decision of await Promise.all(attack)) expect(decision.allowed).toBe(false);
     }
     expect(calls).toEqual([1, 1, 1, 1]);
@@ -156,24 +159,24 @@ describeWith("redis-server", "calls to Redis", () => {
     const clock = new ManualClock();
     const { calls, store } = counting(client, { clock: clock.now });
     const plain = new RedisStore(client, { clock: clock.now, denyCacheMs: 0 });
-    await store.consume(policy, "a", 3);
-    await store.consume(policy, "a", 1);
+    await callsOf(store).consume(policy, "a", 3);
+    await callsOf(store).consume(policy, "a", 1);
     calls.length = 0;
     for (const ms of [0, 1, 500, 498]) {
       clock.advance(ms);
-      for (const cost of [1, 2, 3, 4]) expect(await store.consume(policy, "a", cost)).toEqual(await plain.peek(policy, "a", cost));
+      for (const cost of [1, 2, 3, 4]) expect(await callsOf(store).consume(policy, "a", cost)).toEqual(await callsOf(plain).peek(policy, "a", cost));
     }
     expect(calls).toEqual([]);
     clock.advance(1);
-    expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await callsOf(store).consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
   test("a denial that is remembered is told at once, and what might be granted is not", async () => {
     const clock = new ManualClock();
     const { calls, store } = counting(client, { clock: clock.now });
     expect(store.recall(policy, "a", 4)).toBeNull();
-    await store.consume(policy, "a", 3);
-    const denied = await store.consume(policy, "a", 1);
+    await callsOf(store).consume(policy, "a", 3);
+    const denied = await callsOf(store).consume(policy, "a", 1);
     calls.length = 0;
     expect(store.recall(policy, "a", 1)).toEqual(denied);
     expect([store.recall(policy, "a", 0), store.recall(policy, "b", 1)]).toEqual([null, null]);
@@ -193,12 +196,12 @@ describeWith("redis-server", "calls to Redis", () => {
       eval: (script, count, ...rest) => hold(client.eval(script, count, ...rest)),
     };
     const store = new RedisStore(slow, { clock: () => 0 });
-    await new RedisStore(client, { clock: () => 0 }).consume(policy, "a", 2);
+    await callsOf(new RedisStore(client, { clock: () => 0 })).consume(policy, "a", 2);
 
     isKnown = false;
-    const denied = store.consume(policy, "a", 2);
+    const denied = callsOf(store).consume(policy, "a", 2);
     await until(() => held.length === 1);
-    const allowed = store.consume(policy, "a", 1);
+    const allowed = callsOf(store).consume(policy, "a", 1);
     await until(() => held.length === 2);
     for (const release of held) release();
     expect([(await denied).allowed, (await allowed).allowed]).toEqual([false, true]);
@@ -208,11 +211,11 @@ describeWith("redis-server", "calls to Redis", () => {
 
   test("a denial in other numbers says nothing", async () => {
     const { calls, store } = counting(client, { clock: () => 0 });
-    await store.consume(policy, "a", 3);
-    await store.consume(policy, "a", 1);
+    await callsOf(store).consume(policy, "a", 3);
+    await callsOf(store).consume(policy, "a", 1);
     calls.length = 0;
     const others = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 777 } });
-    expect(await store.consume(others, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 777 });
+    expect(await callsOf(store).consume(others, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 777 });
     expect(calls).toEqual([1]);
   });
 
@@ -220,24 +223,24 @@ describeWith("redis-server", "calls to Redis", () => {
     const clock = new ManualClock();
     const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
     const [one, other] = [new RedisStore(client, { clock: clock.now }), new RedisStore(client, { clock: clock.now })];
-    await one.consume(slow, "a", 3);
-    for (const give of [() => one.adjust(slow, "a", -3), () => one.reset(slow, "a")]) {
-      await one.consume(slow, "a", 1);
+    await callsOf(one).consume(slow, "a", 3);
+    for (const give of [() => callsOf(one).adjust(slow, "a", -3), () => callsOf(one).reset(slow, "a")]) {
+      await callsOf(one).consume(slow, "a", 1);
       await give();
-      expect((await one.consume(slow, "a", 3)).allowed).toBe(true);
+      expect((await callsOf(one).consume(slow, "a", 3)).allowed).toBe(true);
     }
-    expect((await one.consume(slow, "a", 1)).allowed).toBe(false);
-    await other.reset(slow, "a");
+    expect((await callsOf(one).consume(slow, "a", 1)).allowed).toBe(false);
+    await callsOf(other).reset(slow, "a");
     clock.advance(999);
-    expect((await one.consume(slow, "a", 1)).allowed).toBe(false);
+    expect((await callsOf(one).consume(slow, "a", 1)).allowed).toBe(false);
     // New numbers of this process are asked about at once.
     const larger = definePolicy({ name: "tier", capacity: 4, refill: perHour(1) });
-    expect((await one.consume(larger, "a", 1)).allowed).toBe(true);
-    await other.consume(slow, "a", 3);
-    await one.consume(slow, "a", 3);
-    await other.reset(slow, "a");
+    expect((await callsOf(one).consume(larger, "a", 1)).allowed).toBe(true);
+    await callsOf(other).consume(slow, "a", 3);
+    await callsOf(one).consume(slow, "a", 3);
+    await callsOf(other).reset(slow, "a");
     clock.advance(1_000);
-    expect((await one.consume(slow, "a", 1)).allowed).toBe(true);
+    expect((await callsOf(one).consume(slow, "a", 1)).allowed).toBe(true);
   });
 
   test("L22 · a window: who waits as told is served, and the cache adds at most denyCacheMs to a give-back of another process", async () => {
@@ -255,7 +258,7 @@ describeWith("redis-server", "calls to Redis", () => {
     calls.length = 0;
     for (const ms of [0, 1, 500, 498]) {
       clock.advance(ms);
-      for (const cost of [1, 2, 3]) expect(await own.consume("a", cost)).toEqual(await plain.peek(window, "a", cost));
+      for (const cost of [1, 2, 3]) expect(await own.consume("a", cost)).toEqual(await callsOf(plain).peek(window, "a", cost));
     }
     expect(calls).toEqual([1]);
     clock.advance((await own.consume("a")).retryAfterMs - 1);
@@ -286,40 +289,40 @@ describeWith("redis-server", "calls to Redis", () => {
     const clock = new ManualClock();
     const slow = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 5_000 } });
     const [one, other] = [new RedisStore(client, { clock: clock.now }), new RedisStore(client, { clock: clock.now })];
-    await one.consume(slow, "a", 3);
-    expect((await one.consume(slow, "a", 1)).retryAfterMs).toBe(5_000);
-    await one.block(slow, "a", 60_000);
-    expect((await one.consume(slow, "a", 1)).retryAfterMs).toBe(60_000);
+    await callsOf(one).consume(slow, "a", 3);
+    expect((await callsOf(one).consume(slow, "a", 1)).retryAfterMs).toBe(5_000);
+    await callsOf(one).block(slow, "a", 60_000);
+    expect((await callsOf(one).consume(slow, "a", 1)).retryAfterMs).toBe(60_000);
     expect(one.recall(slow, "a", 0)).toMatchObject({ allowed: false, retryAfterMs: 60_000 });
-    await other.block(slow, "a", 90_000);
+    await callsOf(other).block(slow, "a", 90_000);
     clock.advance(999);
     // Too short, and refused all the same.
-    expect(await one.consume(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 59_001 });
+    expect(await callsOf(one).consume(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 59_001 });
     clock.advance(1);
-    expect(await one.consume(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 89_000 });
+    expect(await callsOf(one).consume(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 89_000 });
     clock.advance(88_500);
-    expect(await one.consume(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 500 });
+    expect(await callsOf(one).consume(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 500 });
     clock.advance(499);
     expect(one.recall(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
     clock.advance(1);
     expect(one.recall(slow, "a", 1)).toBeNull();
-    expect(await one.consume(slow, "a", 3)).toMatchObject({ allowed: true });
+    expect(await callsOf(one).consume(slow, "a", 3)).toMatchObject({ allowed: true });
   });
 
   test("an adjustment that would pass 2^53 - 1 units fails alone in its call, and changes nothing", async () => {
     const { calls, store } = counting(client, { clock: () => 0, denyCacheMs: 0 });
     const two = definePolicy({ name: "two", limits: [{ name: "a", capacity: 9, refill: perSecond(1) }, { name: "b", capacity: 9, refill: perHour(1) }] });
     const most = Math.floor(Number.MAX_SAFE_INTEGER / 3_600_000);
-    await store.consume(two, "a", [2, 3]);
+    await callsOf(store).consume(two, "a", [2, 3]);
     calls.length = 0;
     const answers = await Promise.all([
-      store.adjust(two, "a", [-1, most - 2]),
-      store.consume(two, "a", [1, 1]),
-      store.adjust(two, "b", [-1, most]),
-      store.adjust(two, "b", [0, 1]),
-      store.adjust(two, "a", [-1, -1]),
-      store.peek(two, "a", 0),
-      store.peek(two, "b", 0),
+      callsOf(store).adjust(two, "a", [-1, most - 2]),
+      callsOf(store).consume(two, "a", [1, 1]),
+      callsOf(store).adjust(two, "b", [-1, most]),
+      callsOf(store).adjust(two, "b", [0, 1]),
+      callsOf(store).adjust(two, "a", [-1, -1]),
+      callsOf(store).peek(two, "a", 0),
+      callsOf(store).peek(two, "b", 0),
     ]);
     expect(calls, "one call, with a mark").toEqual([8]);
     expect(answers).toMatchObject([
@@ -340,16 +343,16 @@ describeWith("redis-server", "calls to Redis", () => {
       eval: (script, count, ...rest) => client.eval(script, count, ...rest),
     };
     const store = unshared(() => new RedisStore(pool, { clock: () => 0 }));
-    await store.consume(slow, "a", 1);
+    await callsOf(store).consume(slow, "a", 1);
     let release: (value: unknown) => void = () => undefined;
     hold = new Promise((resolve) => (release = resolve));
-    const late = store.consume(slow, "a", 1);
+    const late = callsOf(store).consume(slow, "a", 1);
     await new Promise(setImmediate); // it has left
     hold = Promise.resolve();
-    await store.reset(slow, "a");
+    await callsOf(store).reset(slow, "a");
     release(null);
     expect((await late).allowed).toBe(false);
-    expect((await store.consume(slow, "a", 1)).allowed).toBe(true);
+    expect((await callsOf(store).consume(slow, "a", 1)).allowed).toBe(true);
   });
 
   test.each(["reset", "adjust"] as const)("a call of %s whose answer is lost is seen at once, too", async (give) => {
@@ -368,14 +371,14 @@ describeWith("redis-server", "calls to Redis", () => {
       eval: (script, count, ...rest) => client.eval(script, count, ...rest),
     };
     const store = unshared(() => new RedisStore(pool, { clock: () => 0 }));
-    await store.consume(slow, "a", 1);
+    await callsOf(store).consume(slow, "a", 1);
     breaks = true;
-    const given = give === "reset" ? store.reset(slow, "a") : store.adjust(slow, "a", -1);
+    const given = give === "reset" ? callsOf(store).reset(slow, "a") : callsOf(store).adjust(slow, "a", -1);
     while (carryOut === undefined) await new Promise(setImmediate);
-    expect((await store.consume(slow, "a", 1)).allowed).toBe(false);
+    expect((await callsOf(store).consume(slow, "a", 1)).allowed).toBe(false);
     carryOut();
     await expect(given).rejects.toThrow("broken");
-    expect((await store.consume(slow, "a", 1)).allowed).toBe(true);
+    expect((await callsOf(store).consume(slow, "a", 1)).allowed).toBe(true);
   });
 
   test("a failed question about a refused key leaves nobody waiting", async () => {
@@ -387,14 +390,14 @@ describeWith("redis-server", "calls to Redis", () => {
     };
     const store = new RedisStore(flaky, { clock: clock.now });
     const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
-    await store.consume(slow, "a", 1);
-    await store.consume(slow, "a", 1);
+    await callsOf(store).consume(slow, "a", 1);
+    await callsOf(store).consume(slow, "a", 1);
     clock.advance(1_000);
     broken = true;
-    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => store.consume(slow, "a", 1)));
+    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => callsOf(store).consume(slow, "a", 1)));
     expect(asked.map(({ status }) => status)).toEqual(Array(5).fill("rejected"));
     broken = false;
-    expect((await store.consume(slow, "a", 1)).allowed).toBe(false);
+    expect((await callsOf(store).consume(slow, "a", 1)).allowed).toBe(false);
   });
 
   test("scripts that are flushed are sent again, inside of batches too", async () => {
@@ -402,8 +405,8 @@ describeWith("redis-server", "calls to Redis", () => {
     const wide = definePolicy({ name: "tier", capacity: 1_000, refill: perHour(1) });
     for (let i = 0; i < 5; i++) {
       await client.script("FLUSH");
-      await Promise.all(Array.from({ length: 100 }, () => store.consume(wide, "a", 1)));
+      await Promise.all(Array.from({ length: 100 }, () => callsOf(store).consume(wide, "a", 1)));
     }
-    expect(await store.peek(wide, "a", 0)).toMatchObject({ remaining: 500 });
+    expect(await callsOf(store).peek(wide, "a", 0)).toMatchObject({ remaining: 500 });
   });
 });

@@ -8,6 +8,7 @@ import { Redis as Upstash } from "@upstash/redis";
 import { definePolicy, perHour } from "sluice";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { describe, expect, test, vi } from "vitest";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
 const lazy = { lazyConnect: true };
@@ -84,7 +85,7 @@ describe("a client that may work is taken before it is connected, with the membe
   };
   for (const [how, wrap] of Object.entries(wrappers)) {
     test.each(may)(`%s, ${how}`, (_, client, cluster) => {
-      expect(new RedisStore(wrap(client())).takesTogether !== undefined).toBe(cluster);
+      expect(new RedisStore(wrap(client())).together !== true).toBe(cluster);
     });
   }
 });
@@ -102,7 +103,7 @@ describe("what a client is given tells its kind", () => {
     ["Upstash", { eval: vi.fn(noScript), evalsha: vi.fn(noScript), scriptLoad: vi.fn() }, [keys, args], true],
     ["a wrapper of Upstash's client", { eval: vi.fn(noScript), evalsha: Object.defineProperty(vi.fn(noScript), "length", { value: 3 }) }, [keys, args], true],
   ] as const)("%s", async (_, client, wanted, whole) => {
-    await expect(new RedisStore(client as unknown as RedisClient).consume(policy, "a", 1)).rejects.toThrow("NOSCRIPT");
+    await expect(callsOf(new RedisStore(client as unknown as RedisClient)).consume(policy, "a", 1)).rejects.toThrow("NOSCRIPT");
     const calls = [("evalSha" in client ? client.evalSha : client.evalsha).mock.calls, client.eval.mock.calls] as unknown[][][];
     for (const [i, [call]] of calls.entries()) {
       expect(call?.[0]).toEqual(i === 0 ? sha : script);
@@ -122,7 +123,7 @@ test.each(["NOSCRIPT No matching script.", "Command failed: NOSCRIPT No matching
       scriptLoad: () => Promise.resolve(""),
     };
     const store = new RedisStore(client as unknown as RedisClient);
-    await expect(store.consume(policy, "a", 1)).rejects.toThrow("the text");
+    await expect(callsOf(store).consume(policy, "a", 1)).rejects.toThrow("the text");
     expect(sent).toEqual(["evalsha", "eval"]);
   },
 );

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { flush, startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
 import { onCluster, onOneNode, type Connected } from "../../helpers/redis-clients.js";
 import { describeWith } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "tier", capacity: 40, refill: perHour(1) });
 const allowed = (decisions: readonly Decision[]): number => decisions.filter((decision) => decision.allowed).length;
@@ -14,27 +15,27 @@ const allowed = (decisions: readonly Decision[]): number => decisions.filter((de
 async function works(client: RedisClient, options: RedisStoreOptions): Promise<void> {
   const store = new RedisStore(client, options);
   const keys = Array.from({ length: 20 }, (_, i) => `key {${i % 3}} ${i} 🦉`);
-  const asked = await Promise.all(keys.flatMap((key) => Array.from({ length: 60 }, () => store.consume(policy, key, 1))));
+  const asked = await Promise.all(keys.flatMap((key) => Array.from({ length: 60 }, () => callsOf(store).consume(policy, key, 1))));
   keys.forEach((_, i) => expect(allowed(asked.slice(i * 60, (i + 1) * 60))).toBe(40));
   const [key] = keys as [string];
-  expect(await store.adjust(policy, key, -7)).toBe(true);
-  expect(await store.peek(policy, key, 7)).toMatchObject({ allowed: true, remaining: 7 });
-  expect(await store.adjust(policy, key, Number.MAX_SAFE_INTEGER)).toBe(false);
-  await store.block(policy, key, 2_147_483_647_000);
-  const { allowed: isAllowed, retryAfterMs } = await store.peek(policy, key, 0);
+  expect(await callsOf(store).adjust(policy, key, -7)).toBe(true);
+  expect(await callsOf(store).peek(policy, key, 7)).toMatchObject({ allowed: true, remaining: 7 });
+  expect(await callsOf(store).adjust(policy, key, Number.MAX_SAFE_INTEGER)).toBe(false);
+  await callsOf(store).block(policy, key, 2_147_483_647_000);
+  const { allowed: isAllowed, retryAfterMs } = await callsOf(store).peek(policy, key, 0);
   expect([isAllowed, Math.ceil(retryAfterMs / 60_000_000)]).toEqual([false, 35_792]);
-  await store.reset(policy, key);
-  expect(await store.consume(policy, key, 1)).toMatchObject({ allowed: true, remaining: 39 });
+  await callsOf(store).reset(policy, key);
+  expect(await callsOf(store).consume(policy, key, 1)).toMatchObject({ allowed: true, remaining: 39 });
   const two = definePolicy({ name: "two", limits: [{ name: "requests", capacity: 40, refill: perHour(1) }, { name: "tokens", capacity: 900, refill: perHour(1) }] });
-  expect(await store.consume(two, key, [1, 200])).toMatchObject({ limits: [{ cost: 1, remaining: 39 }, { cost: 200, remaining: 700 }] });
+  expect(await callsOf(store).consume(two, key, [1, 200])).toMatchObject({ limits: [{ cost: 1, remaining: 39 }, { cost: 200, remaining: 700 }] });
 }
 
 async function worksTogether(client: RedisClient, options: RedisStoreOptions): Promise<void> {
   const store = new RedisStore(client, options);
   const charges = ["ann", "bob", "eve"].map((key, i) => ({ policy, key, cost: i + 1 }));
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => store.consumeTogether!(i % 2 === 0 ? charges : charges.toReversed())));
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => callsOf(store).together(i % 2 === 0 ? charges : charges.toReversed())));
   expect(answers.filter((decisions) => allowed(decisions) === 3)).toHaveLength(13);
-  for (const { key, cost } of charges) expect((await store.peek(policy, key, 0)).remaining).toBe(40 - 13 * cost);
+  for (const { key, cost } of charges) expect((await callsOf(store).peek(policy, key, 0)).remaining).toBe(40 - 13 * cost);
 }
 
 /** Several clients read a number as ten times the front of it plus the code of a digit, minus 48: within 48 of 2^53 that is rounded. */
@@ -55,7 +56,7 @@ async function countsExactly(client: RedisClient, name: string): Promise<void> {
         time = instant;
         const both = lefts.flatMap((left) => {
           const ask = [policy, `${left} left`, costOf(left)] as const;
-          return [[store.peek(...ask), oracle.peek(...ask)], [store.consume(...ask), oracle.consume(...ask)]] as const;
+          return [[callsOf(store).peek(...ask), callsOf(oracle).peek(...ask)], [callsOf(store).consume(...ask), callsOf(oracle).consume(...ask)]] as const;
         });
         expect(await Promise.all(both.map(([asked]) => asked))).toEqual(both.map(([, wanted]) => wanted));
       }
@@ -97,8 +98,8 @@ describeWith("redis-server", "Redis clients", () => {
     test.each(Object.keys(onCluster))("%s", async (name) => {
       const { client, close } = await (onCluster[name] as (ports: readonly number[]) => Promise<Connected>)(cluster.ports);
       await works(client, { prefix: name });
-      for (const prefix of [name, "", "{}", "{", "}{"]) expect([prefix, new RedisStore(client, { prefix }).takesTogether]).toEqual([prefix, expect.any(Function)]);
-      expect(new RedisStore(client, { prefix: "{tag}" }).takesTogether).toBeUndefined();
+      for (const prefix of [name, "", "{}", "{", "}{"]) expect([prefix, new RedisStore(client, { prefix }).together]).toEqual([prefix, expect.any(Function)]);
+      expect(new RedisStore(client, { prefix: "{tag}" }).together).toBe(true);
       await worksTogether(client, { prefix: `{${name}}` });
       await close();
     });

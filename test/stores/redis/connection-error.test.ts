@@ -9,6 +9,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { startRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { hearWarnings } from "../../helpers/warned.js";
+import { storeOf } from "../../helpers/store-of.js";
 
 const policy = { name: "away", capacity: 10, refill: { tokens: 1, everyMs: 3_600_000 } };
 const quiet = (): undefined => undefined;
@@ -113,7 +114,7 @@ describe("a client of node-redis without `connect()`", () => {
     const warnings = hearWarnings();
     const nodes: { readonly master: string }[] = [];
     const consume = async (): Promise<never> => Promise.reject(new Error((nodes[0] as (typeof nodes)[number]).master));
-    await createLimiter({ policy, store: { sync: false, clock: "server", guard: guard(), consume } }).consume("ann");
+    await createLimiter({ policy, store: storeOf({ sync: false, clock: "server", guard: guard(), consume }) }).consume("ann");
     expect(warnings).toEqual([expect.stringMatching(/^SLUICE_STORE_BUG: .*\(reading 'master'\)/)]);
   });
 });

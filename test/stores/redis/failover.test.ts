@@ -9,6 +9,7 @@ import { Load, variants } from "../../helpers/load.js";
 import { replicate, startCluster, startRedis, startSentinel, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { slotOf } from "../../../src/stores/redis/slot.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 // Nothing to speak of comes back while a test runs.
 const policy = definePolicy({ name: "tier", capacity: 2_000, refill: perHour(1) });
@@ -74,7 +75,7 @@ describeWith("redis-server", "Redis with replicas", () => {
     await load.isRefused();
     await load.end();
     console.log(`Redis, a Sentinel: ${load.granted} granted of ${policy.maxCost}; ${load.unknown} unknown`);
-    expect(await new RedisStore(client).peek(policy, "one", 1)).toMatchObject({ allowed: false });
+    expect(await callsOf(new RedisStore(client)).peek(policy, "one", 1)).toMatchObject({ allowed: false });
     expect(load.granted).toBeLessThanOrEqual(2 * policy.maxCost);
     expect(load.granted + load.unknown).toBeGreaterThanOrEqual(policy.maxCost);
   });
@@ -110,16 +111,16 @@ describeWith("redis-server", "Redis with replicas", () => {
     const { primary, replica } = await pair(onTestFinished);
     const [there, here] = [new Redis(primary.port), new Redis(replica.port)];
     onTestFinished(() => [there, here].forEach((client) => client.disconnect()));
-    await new RedisStore(there).consume(policy, "empty", 2_000);
+    await callsOf(new RedisStore(there)).consume(policy, "empty", 2_000);
     await heard(primary, replica);
     const store = new RedisStore(here, { timeoutMs: Infinity });
-    for (const ask of [() => store.consume(policy, "full", 1), () => store.adjust(policy, "empty", -1), () => store.block(policy, "empty", 1), () => store.consumeTogether?.([{ policy, key: "full", cost: 1 }])]) {
+    for (const ask of [() => callsOf(store).consume(policy, "full", 1), () => callsOf(store).adjust(policy, "empty", -1), () => callsOf(store).block(policy, "empty", 1), () => callsOf(store).together([{ policy, key: "full", cost: 1 }])]) {
       await expect(ask()).rejects.toThrow("READONLY");
     }
-    expect(await store.peek(policy, "full", 1)).toMatchObject({ allowed: true, remaining: 2_000 });
-    expect(await store.consume(policy, "empty", 1)).toMatchObject({ allowed: false, reason: "limited" });
+    expect(await callsOf(store).peek(policy, "full", 1)).toMatchObject({ allowed: true, remaining: 2_000 });
+    expect(await callsOf(store).consume(policy, "empty", 1)).toMatchObject({ allowed: false, reason: "limited" });
     expect(await createLimiter({ policy, store, onStoreError: "unavailable" }).consume("full")).toMatchObject({ allowed: false, reason: "store_unavailable" });
-    expect(await new RedisStore(there).peek(policy, "full", 1)).toMatchObject({ remaining: 2_000 });
+    expect(await callsOf(new RedisStore(there)).peek(policy, "full", 1)).toMatchObject({ remaining: 2_000 });
   });
 
   test("a client that reconnects on READONLY finds the server that took over", async ({ onTestFinished }) => {
@@ -132,13 +133,13 @@ describeWith("redis-server", "Redis with replicas", () => {
     });
     const store = new RedisStore(client);
     onTestFinished(() => client.disconnect());
-    expect((await store.consume(policy, "a", 500)).allowed).toBe(true);
+    expect((await callsOf(store).consume(policy, "a", 500)).allowed).toBe(true);
     await heard(primary, replica);
     await promote(replica, onTestFinished);
     await replicate(replica, primary);
     port = replica.port;
-    await expect(store.consume(policy, "a", 1)).rejects.toThrow("READONLY");
-    expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 1_499 });
+    await expect(callsOf(store).consume(policy, "a", 1)).rejects.toThrow("READONLY");
+    expect(await callsOf(store).consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 1_499 });
   });
 
   describe.each(variants)("on a cluster, $name", ({ name, options }) => {
@@ -238,7 +239,7 @@ async function promote(replica: OwnRedis, finished: typeof onTestFinished): Prom
 async function remainingOn({ port }: OwnRedis, of = policy): Promise<number> {
   const client = new Redis(port);
   await client.readonly().catch(quiet);
-  const { remaining } = await new RedisStore(client).peek(of, "one", 0);
+  const { remaining } = await callsOf(new RedisStore(client)).peek(of, "one", 0);
   client.disconnect();
   return remaining;
 }

@@ -8,6 +8,7 @@ import { variants } from "../../helpers/load.js";
 import { flush, startCluster, type OwnCluster } from "../../helpers/own-redis.js";
 import { onCluster, type Connected } from "../../helpers/redis-clients.js";
 import { describeWith } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const wide = definePolicy({ name: "tier", capacity: 3_000, refill: perHour(1) });
 const keys = ["ann", "bob", "eve"];
@@ -24,7 +25,7 @@ describeWith("redis-server", "Redis Cluster under load", () => {
     const all = await Promise.all(names.map((client) => (onCluster[client] as (ports: readonly number[]) => Promise<Connected>)(cluster.ports)));
     const stores = all.map(({ client }) => new RedisStore(client, { ...options, prefix }));
     const outcomes = { granted: 0, unknown: new Map<string, number>() };
-    await (stores[0] as RedisStore).consume(wide, "empty", 3_000);
+    await callsOf((stores[0] as RedisStore)).consume(wide, "empty", 3_000);
     let moves = 0;
     let over = false;
     const mover = move(cluster.ports, slotOf(prefix), () => over).then((count) => (moves = count));
@@ -34,8 +35,8 @@ describeWith("redis-server", "Redis Cluster under load", () => {
           // Each caller goes on until its key is empty, and looks now and then at one that was empty before.
           for (let round = 0, granted = true; granted; round++) {
             try {
-              if (round % 10 === 0) expect.soft(await store.consume(wide, "empty", 1)).toMatchObject({ allowed: false });
-              granted = (await store.consume(wide, keys[i % keys.length] as string, 1)).allowed;
+              if (round % 10 === 0) expect.soft(await callsOf(store).consume(wide, "empty", 1)).toMatchObject({ allowed: false });
+              granted = (await callsOf(store).consume(wide, keys[i % keys.length] as string, 1)).allowed;
               if (granted) outcomes.granted += 1;
             } catch (error) {
               const { message } = error as Error;

@@ -7,6 +7,7 @@ import { describe, expect, test, type onTestFinished } from "vitest";
 import { Load, pause, variants } from "../../helpers/load.js";
 import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 // Nothing to speak of comes back of these while a test runs, so what is granted is counted against the capacity alone.
 const policy = definePolicy({ name: "tier", capacity: 1_000_000, refill: perHour(1) });
@@ -126,12 +127,12 @@ describeWith("redis-server", "Redis under load", () => {
   test("maxmemory without eviction: what must be written fails, and refusals are answered still", async ({ onTestFinished }) => {
     const { admin, clients } = await start(onTestFinished);
     const store = new RedisStore(clients[0] as RedisClient, { denyCacheMs: 0 });
-    await store.consume(small, "a", 500);
+    await callsOf(store).consume(small, "a", 500);
     await admin.config("SET", "maxmemory", "1");
-    expect(await store.consume(small, "a", 1)).toMatchObject({ allowed: false, reason: "limited" });
-    await expect(store.consume(small, "b", 1)).rejects.toThrow("OOM");
+    expect(await callsOf(store).consume(small, "a", 1)).toMatchObject({ allowed: false, reason: "limited" });
+    await expect(callsOf(store).consume(small, "b", 1)).rejects.toThrow("OOM");
     await admin.config("SET", "maxmemory", "0");
-    expect(await store.consume(small, "b", 1)).toMatchObject({ allowed: true, remaining: 499 });
+    expect(await callsOf(store).consume(small, "b", 1)).toMatchObject({ allowed: true, remaining: 499 });
   });
 });
 

@@ -8,6 +8,7 @@ import { goesOn, redisBench, type RedisRow } from "../../vectors/frozen/benches.
 import { policiesOf, recordsIn, stored, storeOver, textOfRecords } from "../../vectors/frozen/history.js";
 import { describeWith } from "../../helpers/services.js";
 import { useRedis } from "../../helpers/use-redis.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 describeWith("redis-server", "values of the build before", () => {
   let client: Redis;
@@ -40,8 +41,8 @@ describeWith("redis-server", "values of the build before", () => {
       now = decision.at;
       expect(decision).toStrictEqual(core.consume(policy, key, cost));
     };
-    for (const cost of [1, 0, 2]) await check(await store.consume(policy, key, cost), cost);
-    const together = await Promise.all([store.consume(policy, key, 1), store.consume(policy, key, 2), store.consume(policy, key, 0)]);
+    for (const cost of [1, 0, 2]) await check(await callsOf(store).consume(policy, key, cost), cost);
+    const together = await Promise.all([callsOf(store).consume(policy, key, 1), callsOf(store).consume(policy, key, 2), callsOf(store).consume(policy, key, 0)]);
     for (const [i, cost] of [1, 2, 0].entries()) await check(together[i] as Decision, cost);
     const after = await client.getBuffer(`sluice:${name}`);
     // What has come back in the meantime may be kept or deleted.

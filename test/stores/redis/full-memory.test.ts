@@ -8,6 +8,7 @@ import type { OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { useRedis } from "../../helpers/use-redis.js";
 import { hearWarnings } from "../../helpers/warned.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "tokens", capacity: 100_000, refill: perHour(1) });
 
@@ -36,12 +37,12 @@ describeWith("redis-server", "a Redis whose memory is full", () => {
 
     test("L1 · nor do the others of its call", async () => {
       const store = new RedisStore(admin, { prefix: "full", timeoutMs: 10_000 });
-      await store.consume(policy, "ann", 10_000);
-      await store.adjust(policy, "ann", -1);
+      await callsOf(store).consume(policy, "ann", 10_000);
+      await callsOf(store).adjust(policy, "ann", -1);
       await set(1, "noeviction");
-      const [taken, reset, given] = await Promise.allSettled([store.consume(policy, "bob", 1), store.reset(policy, "ann"), store.adjust(policy, "ann", -9_999)]);
+      const [taken, reset, given] = await Promise.allSettled([callsOf(store).consume(policy, "bob", 1), callsOf(store).reset(policy, "ann"), callsOf(store).adjust(policy, "ann", -9_999)]);
       for (const each of [taken, reset, given]) expect(each).toMatchObject({ reason: { message: expect.stringMatching(/^OOM /) as string } });
-      expect((await store.peek(policy, "ann", 0)).remaining).toBe(90_001);
+      expect((await callsOf(store).peek(policy, "ann", 0)).remaining).toBe(90_001);
     });
   });
 

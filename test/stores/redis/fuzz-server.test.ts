@@ -13,6 +13,7 @@ import { Model } from "../../helpers/model.js";
 import type { Run } from "../../helpers/runs.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";
 import { Tally } from "../../helpers/tally.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const STEPS = 100_000;
 const LANES = 48;
@@ -38,7 +39,7 @@ async function play({ policies, steps }: Run, client: Redis): Promise<void> {
   const atOnce = keys % 2 === 0 ? AT_ONCE : 1;
   const clock = new ManualClock();
   const store = new RedisStore(client, { prefix, denyCacheMs: 0 });
-  if (keys % 3 === 0) await Promise.all(OTHERS.map((other) => store.consume(other, key, 1)));
+  if (keys % 3 === 0) await Promise.all(OTHERS.map((other) => callsOf(store).consume(other, key, 1)));
   const core = new MemoryStore({ clock: clock.now, maxKeys: 16 });
   const model = new Model();
   const defined = policies.map((policy) => definePolicy(policy));
@@ -52,13 +53,13 @@ async function play({ policies, steps }: Run, client: Redis): Promise<void> {
   let last: { now: number; chosen: number } | undefined;
   for (let from = 0; from < asked.length; from += atOnce) {
     const together = asked.slice(from, from + atOnce);
-    const decisions = await Promise.all(together.map(({ call, cost, chosen }) => store[call](defined[chosen] as Policy, key, cost)));
+    const decisions = await Promise.all(together.map(({ call, cost, chosen }) => callsOf(store)[call](defined[chosen] as Policy, key, cost)));
     decisions.forEach((decision, i) => {
       const { call, cost, chosen } = together[i] as Asked;
       const now = instants.get(decision) as number;
       clock.set(now);
       const ofModel = model[call](policies[chosen] as PolicyOptions, cost, now);
-      if (!isDeepStrictEqual(core[call](defined[chosen] as Policy, key, cost), ofModel)) throw new Error("The core and the model differ: see test/core");
+      if (!isDeepStrictEqual(callsOf(core)[call](defined[chosen] as Policy, key, cost), ofModel)) throw new Error("The core and the model differ: see test/core");
       if (!isDeepStrictEqual(decision, ofModel)) expect(decision).toStrictEqual(ofModel);
       last = tally.step(now, chosen, last);
       if (!ofModel.allowed) tally.denials += 1;

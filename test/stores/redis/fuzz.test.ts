@@ -13,6 +13,7 @@ import { Model } from "../../helpers/model.js";
 import type { Run } from "../../helpers/runs.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";
 import { Tally } from "../../helpers/tally.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const STEPS = 100_000;
 const LANES = 48;
@@ -48,25 +49,25 @@ async function play({ policies, steps }: Run, client: RedisClient): Promise<void
     const costs = costsOf(policy, cost, choice);
     if (call === "reset") {
       blocked = false;
-      together.push(store.reset(policy, key));
+      together.push(callsOf(store).reset(policy, key));
       // Forgets the limits of every version.
-      for (const each of defined) core.reset(each, key);
+      for (const each of defined) callsOf(core).reset(each, key);
       for (const each of policies) model.reset(each);
     } else if (call === "refund" || call === "debit") {
       const changes = call === "debit" ? costs : mapCosts(policy, costs, (each) => 0 - each);
       const done = model.adjust(options, changes, now);
-      if (core.adjust(policy, key, changes) !== done) throw new Error("The core and the model differ: see test/core");
-      together.push(store.adjust(policy, key, changes).then((answer) => expect(answer).toBe(done)));
+      if (callsOf(core).adjust(policy, key, changes) !== done) throw new Error("The core and the model differ: see test/core");
+      together.push(callsOf(store).adjust(policy, key, changes).then((answer) => expect(answer).toBe(done)));
     } else if (call === "block") {
       blocked = true;
       const forMs = choice % 3 === 1 ? 0 : 1 + Math.min(cost * choice, LONGEST_BLOCK_MS);
-      together.push(store.block(policy, key, forMs));
-      core.block(policy, key, forMs);
+      together.push(callsOf(store).block(policy, key, forMs));
+      callsOf(core).block(policy, key, forMs);
       model.block(forMs, now);
     } else {
       const ofModel = model[call](options, costs, now);
-      if (!isDeepStrictEqual(core[call](policy, key, costs), ofModel)) throw new Error("The core and the model differ: see test/core");
-      together.push(store[call](policy, key, costs).then((decision) => check(decision, ofModel)));
+      if (!isDeepStrictEqual(callsOf(core)[call](policy, key, costs), ofModel)) throw new Error("The core and the model differ: see test/core");
+      together.push(callsOf(store)[call](policy, key, costs).then((decision) => check(decision, ofModel)));
       if (!ofModel.allowed) tally.denials += 1;
     }
   }

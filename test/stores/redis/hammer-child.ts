@@ -5,6 +5,7 @@ import { RedisStore, type IoredisLike, type RedisStoreOptions } from "sluice/red
 import { readReply, type StoreRequest } from "../../../src/stores/redis/protocol.js";
 import { isLone, readLone } from "./replay-wire.js";
 import type { Tale, Told } from "../../helpers/hammer.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const [url, options, limit, ms] = process.argv.slice(2) as [string, string, string, string];
 
@@ -37,7 +38,7 @@ const client: IoredisLike = {
 const store = new RedisStore(client, JSON.parse(options) as RedisStoreOptions);
 
 process.once("disconnect", () => process.exit());
-await store.peek(policy, "one", 1); // connected, and ready to start with the others
+await callsOf(store).peek(policy, "one", 1); // connected, and ready to start with the others
 told.length = 0;
 process.send?.("ready");
 await new Promise((resolve) => process.once("message", resolve));
@@ -49,7 +50,7 @@ await Promise.all(
   Array.from({ length: 8 }, async () => {
     while (performance.now() < end) {
       asked += 1;
-      if ((await store.consume(policy, "one", 1)).allowed) allowed += 1;
+      if ((await callsOf(store).consume(policy, "one", 1)).allowed) allowed += 1;
       else await new Promise(setImmediate); // what is answered from memory gives way to nobody
     }
   }),

@@ -6,6 +6,7 @@ import { test } from "vitest";
 import { hammer } from "../../helpers/hammer.js";
 import { variants } from "../../helpers/load.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const LIMIT = { capacity: 50, refill: { tokens: 1_237, everyMs: 1_000 } };
 
@@ -16,7 +17,7 @@ describeWith("redis", "Redis under many hands", () => {
     try {
       await hammer(`Redis, ${name}`, "test/stores/redis/hammer-child.ts", [redisUrl(), JSON.stringify({ ...options, prefix })], LIMIT);
     } finally {
-      await new RedisStore(client, { prefix }).reset(definePolicy({ name: "hammer", ...LIMIT }), "one");
+      await callsOf(new RedisStore(client, { prefix })).reset(definePolicy({ name: "hammer", ...LIMIT }), "one");
       client.disconnect();
     }
   });

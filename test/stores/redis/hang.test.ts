@@ -10,6 +10,7 @@ import { expect, test } from "vitest";
 import { startRedis } from "../../helpers/own-redis.js";
 import type { Connected } from "../../helpers/redis-clients.js";
 import { describeWith } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "tier", capacity: 10, refill: perHour(1) });
 const quiet = (): undefined => undefined;
@@ -37,10 +38,10 @@ describeWith("redis-server", "a Redis that hangs", () => {
     const store = new RedisStore(client, { denyCacheMs: 0 });
     const limiter = createLimiter({ policy, store, onStoreError: "unavailable" });
     const admin = new ioredis.Redis(server.url);
-    await store.consume(policy, "a", 4);
+    await callsOf(store).consume(policy, "a", 4);
 
     await server.kill("SIGSTOP");
-    const asked = store.consume(policy, "b", 4);
+    const asked = callsOf(store).consume(policy, "b", 4);
     let settled = false;
     const over = asked.catch(() => undefined).finally(() => (settled = true));
     for (const decision of await Promise.all(Array.from({ length: 20 }, () => limiter.consume("a")))) {
@@ -53,7 +54,7 @@ describeWith("redis-server", "a Redis that hangs", () => {
     await server.kill("SIGCONT");
     await over;
     // It may have been charged, and was asked once.
-    expect([6, 10]).toContain((await new RedisStore(admin).peek(policy, "b", 0)).remaining);
+    expect([6, 10]).toContain((await callsOf(new RedisStore(admin)).peek(policy, "b", 0)).remaining);
     close();
     admin.disconnect();
     await server.stop();

@@ -11,6 +11,7 @@ import { loneScript } from "../../../src/stores/redis/script-lone.js";
 import { describeWith } from "../../helpers/services.js";
 import { useRedis } from "../../helpers/use-redis.js";
 import { withoutLone } from "../../helpers/without-lone.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(10) });
 const requestOf = (of: Policy, tokens: number, what: StoreRequest["what"] = "c"): StoreRequest => ({ what, parts: [{ policy: of, name: "a", tokens }] });
@@ -90,7 +91,7 @@ describeWith("redis-server", "the script for lone decisions", () => {
     for (let capacity = 1; capacity <= 20; capacity++) {
       const own = definePolicy({ name: `p${capacity}`, capacity, refill: perHour(1) });
       const left: number[] = [];
-      for (let i = 0; i < 3; i++) left.push((await store.consume(own, "a", Math.min(capacity, 2))).remaining);
+      for (let i = 0; i < 3; i++) left.push((await callsOf(store).consume(own, "a", Math.min(capacity, 2))).remaining);
       const all = Math.max(0, capacity - 2);
       expect(left).toEqual([all, Math.max(all - 2, all % 2), Math.max(all - 4, all % 2)]);
     }
@@ -104,7 +105,7 @@ describeWith("redis-server", "the script for lone decisions", () => {
     let granted = 0;
     const caller = async (store: RedisStore, key: string): Promise<void> => {
       for (let i = 0; i < 100; i++) {
-        const { allowed } = await store.consume(wide, key, 1);
+        const { allowed } = await callsOf(store).consume(wide, key, 1);
         if (allowed) granted += 1;
       }
     };
@@ -115,7 +116,7 @@ describeWith("redis-server", "the script for lone decisions", () => {
   const key = `sluice:${bucketName(policy, "a")}`;
   const ours = async (): Promise<Buffer> => {
     await client.del(key);
-    await new RedisStore(client).consume(policy, "a", 4);
+    await callsOf(new RedisStore(client)).consume(policy, "a", 4);
     return (await client.getBuffer(key)) as Buffer;
   };
   const changed = (change: (value: Buffer) => Buffer | string) => async (): Promise<void> => void (await client.set(key, change(await ours()), "PX", 100_000));
@@ -135,7 +136,7 @@ describeWith("redis-server", "the script for lone decisions", () => {
     ["an endless instant", changed((value) => (value.writeDoubleLE(-Infinity, 17), value))],
     ["other units per ms", changed((value) => (value.writeDoubleLE(7, 25), value))],
     ["other units per token", changed((value) => (value.writeDoubleLE(7, 33), value))],
-    ["a block", async () => (await ours(), new RedisStore(client).block(policy, "a", 60_000))],
+    ["a block", async () => (await ours(), callsOf(new RedisStore(client)).block(policy, "a", 60_000))],
   ];
 
   test.each(values)("L14 · leaves %s to the script for many, and writes nothing", async (_, prepare) => {
@@ -148,7 +149,7 @@ describeWith("redis-server", "the script for lone decisions", () => {
     const answerOf = async (store: RedisStore): Promise<unknown> => {
       await client.del(key);
       await prepare();
-      return store.consume(policy, "a", 1).then(({ allowed, remaining }) => ({ allowed, remaining }), ({ code }: StoreError) => code);
+      return callsOf(store).consume(policy, "a", 1).then(({ allowed, remaining }) => ({ allowed, remaining }), ({ code }: StoreError) => code);
     };
     const plain = { denyCacheMs: 0 };
     expect(await answerOf(new RedisStore(client, plain))).toEqual(await answerOf(new RedisStore(withoutLone(client), plain)));

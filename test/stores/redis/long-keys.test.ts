@@ -10,6 +10,7 @@ import { expect, test } from "vitest";
 import { slotOf } from "../../../src/stores/redis/slot.js";
 import { describeWith } from "../../helpers/services.js";
 import { useRedis } from "../../helpers/use-redis.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "interactive", capacity: 30, refill: perHour(5) });
 const uuid = "0b1f3c2e-9d5a-4e6b-8f01-23456789abcd";
@@ -23,7 +24,7 @@ describeWith("redis-server", "long keys in Redis", () => {
     const store = new RedisStore(client);
     const costs: number[] = [];
     for (const key of [uuid, ...long]) {
-      await store.consume(policy, key, 1);
+      await callsOf(store).consume(policy, key, 1);
       const [name] = await client.keys("*");
       costs.push((await client.memory("USAGE", name as string)) as number);
       await client.flushall();
@@ -39,18 +40,18 @@ describeWith("redis-server", "long keys in Redis", () => {
     const kept = async (): Promise<string[]> => (await client.keys("*")).filter((name) => !name.includes("~"));
     for (const key of ["a", ...long, "{braces}"]) {
       const digest = createHash("sha256").update(`interactive ${key}`).digest("hex");
-      await store.consume(policy, key, 7);
+      await callsOf(store).consume(policy, key, 7);
       if (key === "a") expect(await kept()).toEqual(["own:interactive a"]);
       else if (!key.startsWith("\uD800")) expect(await kept()).toEqual([`own:#${digest}`]);
       expect(await kept()).toEqual([`own:${bucketName(policy, key)}`]);
-      await store.adjust(policy, key, -3);
-      expect(await store.peek(policy, key, 1)).toMatchObject({ remaining: 26 });
-      expect(await store.consumeTogether?.([{ policy, key, cost: 1 }])).toMatchObject([{ remaining: 25 }]);
-      await store.adjust(policy, key, 5);
-      expect(await store.peek(policy, key, 1)).toMatchObject({ remaining: 20 });
-      await store.block(policy, key, 60_000);
-      expect(await store.peek(policy, key, 1)).toMatchObject({ allowed: false, remaining: 0 });
-      await store.reset(policy, key);
+      await callsOf(store).adjust(policy, key, -3);
+      expect(await callsOf(store).peek(policy, key, 1)).toMatchObject({ remaining: 26 });
+      expect(await callsOf(store).together([{ policy, key, cost: 1 }])).toMatchObject([{ remaining: 25 }]);
+      await callsOf(store).adjust(policy, key, 5);
+      expect(await callsOf(store).peek(policy, key, 1)).toMatchObject({ remaining: 20 });
+      await callsOf(store).block(policy, key, 60_000);
+      expect(await callsOf(store).peek(policy, key, 1)).toMatchObject({ allowed: false, remaining: 0 });
+      await callsOf(store).reset(policy, key);
       expect(await kept()).toEqual([]);
     }
   });
@@ -61,22 +62,22 @@ describeWith("redis-server", "long keys in Redis", () => {
     const x = "x".repeat(300);
     const keys = [x, `${x}y`, `y${x}`, "x".repeat(299), bucketName(one, x), bucketName(one, x).slice(1), `\0${bucketName(one, x).slice(1)}`];
     for (const cost of [1, 0]) {
-      const decisions = await Promise.all(keys.map((key) => store.consume(one, key, 1)));
+      const decisions = await Promise.all(keys.map((key) => callsOf(store).consume(one, key, 1)));
       expect(decisions.map(({ allowed }) => allowed)).toEqual(keys.map(() => cost === 1));
     }
-    await store.reset(one, x);
-    const after = await Promise.all(keys.map((key) => store.consume(one, key, 1)));
+    await callsOf(store).reset(one, x);
+    const after = await Promise.all(keys.map((key) => callsOf(store).consume(one, key, 1)));
     expect(after.map(({ allowed }) => allowed)).toEqual(keys.map((key) => key === x));
   });
 
   test("L16 · a denial of a long key is remembered, told without a call, and dropped by a reset", async () => {
     const store = new RedisStore(client, { denyCacheMs: 60_000 });
     for (const key of long) {
-      await store.consume(policy, key, 30);
+      await callsOf(store).consume(policy, key, 30);
       expect(store.recall(policy, key, 30)).toBeNull();
-      expect(await store.consume(policy, key, 30)).toMatchObject({ allowed: false });
+      expect(await callsOf(store).consume(policy, key, 30)).toMatchObject({ allowed: false });
       expect(store.recall(policy, key, 30)).toMatchObject({ allowed: false, policy: "interactive" });
-      await store.reset(policy, key);
+      await callsOf(store).reset(policy, key);
       expect(store.recall(policy, key, 30)).toBeNull();
     }
   });
@@ -90,7 +91,7 @@ describeWith("redis-server", "long keys in Redis", () => {
     const refuse = async (_: string, count: number) => (await held, [0, ...Array<number>(count).fill(-1 - 3_600_000)]);
     const store = new RedisStore({ evalsha: refuse, eval: refuse }, { denyCacheMs: 60_000 });
     const before = heap();
-    const asked = Array.from({ length: kept }, (_, i) => store.consume(slow, Buffer.alloc(50_000, `${i} `).toString("latin1"), 1));
+    const asked = Array.from({ length: kept }, (_, i) => callsOf(store).consume(slow, Buffer.alloc(50_000, `${i} `).toString("latin1"), 1));
     expect(heap() - before).toBeLessThan(kept * 10_000);
     answer();
     expect((await Promise.all(asked)).filter(({ allowed }) => allowed)).toEqual([]);
@@ -102,7 +103,7 @@ describeWith("redis-server", "long keys in Redis", () => {
     const names: string[] = [];
     const evalsha = async (_: string, count: number, ...rest: string[]) => (names.push(...rest.slice(0, count)), [0, ...Array<number>(count).fill(0)]);
     const store = new RedisStore({ isCluster: true, evalsha, eval: evalsha }, { denyCacheMs: 0 });
-    await Promise.all(long.map((key) => store.consume(policy, key, 1)));
+    await Promise.all(long.map((key) => callsOf(store).consume(policy, key, 1)));
     expect(new Set(names.map(slotOf)).size).toBe(long.length);
     for (const name of names) expect(name).toMatch(/^sluice:#[0-9a-f]{64}$/);
   });

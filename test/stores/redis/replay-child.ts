@@ -6,6 +6,7 @@ import { RedisStore, type IoredisLike } from "sluice/redis";
 import { simplest, type Costs } from "../../../src/core/limit.js";
 import { keys, modes, policies, type Asked, type Mode, type Told } from "./replay.js";
 import { policyOfScript, type Call } from "./replay-wire.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const [url, seed, steps, mode] = process.argv.slice(2) as [string, string, string, Mode];
 
@@ -90,8 +91,8 @@ function ask(): void {
   asked.push(entry);
   const answer =
     what === "together"
-      ? store.consumeTogether?.([{ policy: chosen, key, cost: tokens }, { policy: chosen, key: other, cost: 1 }])
-      : store[what as "consume" | "peek" | "adjust"](chosen, key, tokens as number);
+      ? callsOf(store).together([{ policy: chosen, key, cost: tokens }, { policy: chosen, key: other, cost: 1 }])
+      : callsOf(store)[what as "consume" | "peek" | "adjust"](chosen, key, tokens as number);
   waiting.push(
     Promise.resolve(answer).then((decision: Decision | readonly Decision[] | boolean | undefined) => {
       Object.assign(entry, { answered: ++events, decisions: typeof decision === "object" ? [decision].flat() : [] });

@@ -11,6 +11,7 @@ import { announce, flush, startCluster, startRedis, startSentinel, type OwnClust
 import { describeWith } from "../../helpers/services.js";
 import { startSilentProxy, type SilentProxy } from "../../helpers/silent-proxy.js";
 import { startUpstash, type UpstashRest } from "../../helpers/upstash-rest.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({
   name: "tokens",
@@ -148,8 +149,8 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
     const sentinel = await createSentinel({ name: "primary", sentinelRootNodes: [{ host: "127.0.0.1", port: sentinelServer.port }] }).on("error", quiet).connect();
     const watcher = new ioredis.Redis(server.port);
     const store = new RedisStore(sentinel as unknown as RedisClient, { prefix: "sentinel" });
-    await store.consume(policy, "ann", [5, 5, 1]);
-    await store.adjust(policy, "ann", [-1, -1, 0]);
+    await callsOf(store).consume(policy, "ann", [5, 5, 1]);
+    await callsOf(store).adjust(policy, "ann", [-1, -1, 0]);
     expect((await watcher.keys("sentinel:*")).filter((key) => key.includes("~"))).toHaveLength(1);
     await sentinel.destroy();
     watcher.disconnect();
@@ -159,8 +160,8 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
   test("settlements of one call have one mark, beside their keys, for a little over a minute", async () => {
     const client = new ioredis.Redis(server.port);
     const store = new RedisStore(client, { prefix: "marks" });
-    await store.consume(policy, "ann", [5, 5, 1]);
-    await Promise.all(["ann", "bob", "eve"].map((key) => store.adjust(policy, key, [-1, -1, 0])));
+    await callsOf(store).consume(policy, "ann", [5, 5, 1]);
+    await Promise.all(["ann", "bob", "eve"].map((key) => callsOf(store).adjust(policy, key, [-1, -1, 0])));
     const marks = (await client.keys("marks:*")).filter((key) => key.includes("~"));
     expect(marks).toHaveLength(1);
     expect(marks[0]).toMatch(/^marks:tokens \["?ann|^marks:tokens ann/);
@@ -172,8 +173,8 @@ describeWith("redis-server", "an answer that is lost with its connection", () =>
   test("a client that was told not to send again, and one that never does, carry no mark", async () => {
     const client = new ioredis.Redis(server.port, { autoResendUnfulfilledCommands: false });
     const store = new RedisStore(client, { prefix: "unmarked" });
-    await store.consume(policy, "ann", [5, 5, 1]);
-    await store.adjust(policy, "ann", [-1, -1, 0]);
+    await callsOf(store).consume(policy, "ann", [5, 5, 1]);
+    await callsOf(store).adjust(policy, "ann", [-1, -1, 0]);
     expect(await client.keys("unmarked:*")).toHaveLength(1);
     client.disconnect();
   });

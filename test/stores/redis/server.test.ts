@@ -9,6 +9,7 @@ import { counting } from "../../helpers/counting.js";
 import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { useRedis } from "../../helpers/use-redis.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
 const nameOf = (key: string): string => `sluice:tier ${key}`;
@@ -28,18 +29,18 @@ describeWith("redis-server", "what Redis sees", () => {
   test("L3 · a denial writes nothing, at any cost, nor does a peek; under new numbers it settles once", async () => {
     const store = new RedisStore(client, { denyCacheMs: 0 });
     const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
-    await store.consume(slow, "a", 3);
+    await callsOf(store).consume(slow, "a", 3);
     const before = await client.dumpBuffer(nameOf("a"));
     await writes();
-    for (const cost of [1, 2, 3, 4, 1_000]) expect((await store.consume(slow, "a", cost)).allowed).toBe(false);
-    await store.peek(slow, "a", 1);
-    await Promise.all(Array.from({ length: 50 }, () => store.consume(slow, "a", 1)));
+    for (const cost of [1, 2, 3, 4, 1_000]) expect((await callsOf(store).consume(slow, "a", cost)).allowed).toBe(false);
+    await callsOf(store).peek(slow, "a", 1);
+    await Promise.all(Array.from({ length: 50 }, () => callsOf(store).consume(slow, "a", 1)));
     expect(await writes()).toBe(0);
     expect(await client.dumpBuffer(nameOf("a"))).toEqual(before);
 
     const slower = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 3_600_001 } });
-    await store.consume(slower, "a", 1);
-    await store.consume(slower, "a", 1);
+    await callsOf(store).consume(slower, "a", 1);
+    await callsOf(store).consume(slower, "a", 1);
     expect(await writes()).toBe(1);
   });
 
@@ -50,7 +51,7 @@ describeWith("redis-server", "what Redis sees", () => {
     const month = definePolicy({ name: "tier", capacity: 2, refill: { tokens: 1, everyMs: 30 * 86_400_000 } });
     for (const [each, cost, fullMs] of [[quick, 1, 1], [uneven, 1, 2_858], [month, 2, 60 * 86_400_000]] as const) {
       const key = `ttl ${fullMs}`;
-      const { resetMs } = await store.consume(each, key, cost);
+      const { resetMs } = await callsOf(store).consume(each, key, cost);
       expect(resetMs).toBe(fullMs);
       const left = await client.pttl(nameOf(key));
       expect(left).toBeGreaterThan(fullMs + 58_000);
@@ -66,7 +67,7 @@ describeWith("redis-server", "what Redis sees", () => {
       const name = `sluice:${each.name} grows`;
       for (let i = 0; i < 60; i++) {
         const asked = Date.now();
-        const { resetMs } = await store.consume(each, "grows", 1);
+        const { resetMs } = await callsOf(store).consume(each, "grows", 1);
         expect((await client.pttl(name)) + (Date.now() - asked)).toBeGreaterThanOrEqual(resetMs - 100);
       }
       expect(await client.pttl(name)).toBeGreaterThan(50_000);
@@ -87,7 +88,7 @@ describeWith("redis-server", "what Redis sees", () => {
       const head = Buffer.from([1, ...Array<number>(8).fill(0)]);
       head.writeDoubleLE(ahead + 11_000, 1);
       await client.set(name, Buffer.concat([head, ...records]), "PXAT", ahead + 11_000);
-      await store.consume(each, "back", 1);
+      await callsOf(store).consume(each, "back", 1);
       expect(await client.pttl(name)).toBeLessThanOrEqual(80_000);
     }
   });
@@ -98,13 +99,13 @@ describeWith("redis-server", "what Redis sees", () => {
       for (const [key, forMs] of [["hour", 3_600_000], ["most", 2_147_483_647_000]] as const) {
         const asked = Date.now();
         const left = async (): Promise<number> => (await client.pttl(`${prefix}:tier ${key}`)) + (Date.now() - asked);
-        await store.block(policy, key, forMs);
+        await callsOf(store).block(policy, key, forMs);
         expect(await left()).toBeGreaterThanOrEqual(forMs);
         // Neither a shorter block nor an adjustment makes it expire sooner.
-        await store.block(policy, key, 5);
-        await store.adjust(policy, key, 2);
+        await callsOf(store).block(policy, key, 5);
+        await callsOf(store).adjust(policy, key, 2);
         expect(await left()).toBeGreaterThanOrEqual(forMs);
-        expect((await store.consume(policy, key, 0)).retryAfterMs).toBeGreaterThan(forMs - 60_000);
+        expect((await callsOf(store).consume(policy, key, 0)).retryAfterMs).toBeGreaterThan(forMs - 60_000);
       }
     }
   });
@@ -116,15 +117,15 @@ describeWith("redis-server", "what Redis sees", () => {
       const one = definePolicy({ name: "p", limits: [{ name, capacity: 5, refill: { tokens: 1, everyMs: 1 } }] });
       const hour = definePolicy({ name: "p", limits: [{ name, capacity: 5, refill: perHour(1) }] });
       for (const [each, spent] of [[one, 0], [hour, 0], [hour, 2]] as const) {
-        if (spent > 0) await store.consume(each, "k", spent);
-        await store.block(each, "k", 60_000);
+        if (spent > 0) await callsOf(store).consume(each, "k", spent);
+        await callsOf(store).block(each, "k", 60_000);
         await writes();
-        for (const cost of [0, 1, 5]) expect(await store.consume(each, "k", cost)).toMatchObject({ allowed: false, reason: "limited", remaining: 0 });
+        for (const cost of [0, 1, 5]) expect(await callsOf(store).consume(each, "k", cost)).toMatchObject({ allowed: false, reason: "limited", remaining: 0 });
         expect(await writes()).toBe(0);
-        await store.adjust(each, "k", 1);
-        expect(await store.consume(each, "k", 1)).toMatchObject({ allowed: false, reason: "limited" });
-        await store.reset(each, "k");
-        expect(await store.consume(each, "k", 0)).toMatchObject({ allowed: true, remaining: 5 });
+        await callsOf(store).adjust(each, "k", 1);
+        expect(await callsOf(store).consume(each, "k", 1)).toMatchObject({ allowed: false, reason: "limited" });
+        await callsOf(store).reset(each, "k");
+        expect(await callsOf(store).consume(each, "k", 0)).toMatchObject({ allowed: true, remaining: 5 });
       }
     }
   });
@@ -133,42 +134,42 @@ describeWith("redis-server", "what Redis sees", () => {
     let now = 1_000;
     const store = new RedisStore(client, { clock: () => now, denyCacheMs: 0 });
     const hour = definePolicy({ name: "tier", capacity: 5, refill: perHour(1) });
-    await store.consume(hour, "over", 1);
+    await callsOf(store).consume(hour, "over", 1);
     const before = await client.strlen(nameOf("over"));
-    await store.block(hour, "over", 500);
+    await callsOf(store).block(hour, "over", 500);
     expect(await client.strlen(nameOf("over"))).toBe(before + 34);
     now += 500;
-    expect(await store.consume(hour, "over", 1)).toMatchObject({ allowed: true, remaining: 3 });
+    expect(await callsOf(store).consume(hour, "over", 1)).toMatchObject({ allowed: true, remaining: 3 });
     expect(await client.strlen(nameOf("over"))).toBe(before);
   });
 
   test("a block leaves the limits of every version as they are, and none of them ends it", async () => {
     const store = new RedisStore(client, { denyCacheMs: 0 });
     const hour = definePolicy({ name: "tier", limits: [{ name: "tier", capacity: 9, refill: perHour(1) }, { name: "day", capacity: 9, refill: perHour(2) }] });
-    await store.consume(hour, "b", [2, 5]);
-    await store.block(policy, "b", 60_000);
-    expect(await store.peek(hour, "b", 1)).toMatchObject({ allowed: false, limits: [{ remaining: 0 }, { remaining: 0 }] });
-    expect((await store.consume(policy, "b", 1)).allowed).toBe(false);
-    const [first, second] = (await store.peek(hour, "b", 1)).limits ?? [];
+    await callsOf(store).consume(hour, "b", [2, 5]);
+    await callsOf(store).block(policy, "b", 60_000);
+    expect(await callsOf(store).peek(hour, "b", 1)).toMatchObject({ allowed: false, limits: [{ remaining: 0 }, { remaining: 0 }] });
+    expect((await callsOf(store).consume(policy, "b", 1)).allowed).toBe(false);
+    const [first, second] = (await callsOf(store).peek(hour, "b", 1)).limits ?? [];
     // What was spent is still there: the waits until full are those of 2 and 5 tokens.
     expect(Math.round((first?.resetMs ?? 0) / 3_600_000)).toBe(2);
     expect(Math.round((second?.resetMs ?? 0) / 1_800_000)).toBe(5);
-    expect((await store.consumeTogether?.([{ policy, key: "b", cost: 0 }, { policy, key: "free", cost: 3 }]))?.map(({ allowed }) => allowed)).toEqual([false, true]);
-    expect((await store.peek(policy, "free", 0)).remaining).toBe(3);
+    expect((await callsOf(store).together([{ policy, key: "b", cost: 0 }, { policy, key: "free", cost: 3 }]))?.map(({ allowed }) => allowed)).toEqual([false, true]);
+    expect((await callsOf(store).peek(policy, "free", 0)).remaining).toBe(3);
   });
 
   test("reset forgets the limits that this version of the policy does not have, too", async () => {
     const store = new RedisStore(client, { denyCacheMs: 0 });
     const hour = { name: "hour", capacity: 9, refill: perHour(9) };
     const before = definePolicy({ name: "tier", limits: [{ name: "tier", capacity: 3, refill: perSecond(1) }, hour] });
-    await store.consume(before, "a", 2);
-    await store.consume(before, "b", 2);
-    await store.reset(policy, "a");
+    await callsOf(store).consume(before, "a", 2);
+    await callsOf(store).consume(before, "b", 2);
+    await callsOf(store).reset(policy, "a");
     expect(await client.keys("*")).toEqual([nameOf("b")]);
-    expect(await store.peek(before, "a", 9)).toMatchObject({ remaining: 3, limits: [{ remaining: 3 }, { remaining: 9 }] });
+    expect(await callsOf(store).peek(before, "a", 9)).toMatchObject({ remaining: 3, limits: [{ remaining: 3 }, { remaining: 9 }] });
     // Nor is a caller who owes only what the policy no longer has left alone.
-    await store.consume(definePolicy({ name: "tier", limits: [hour] }), "c", 5);
-    await store.reset(policy, "c");
+    await callsOf(store).consume(definePolicy({ name: "tier", limits: [hour] }), "c", 5);
+    await callsOf(store).reset(policy, "c");
     expect(await client.keys("*")).toEqual([nameOf("b")]);
   });
 
@@ -202,17 +203,17 @@ describeWith("redis-server", "what Redis sees", () => {
     ];
     test.each(foreign)("%s under our key fails its own decision, and no other of the same call", async (_, put) => {
       const { calls, store } = counting(client, { denyCacheMs: 0 });
-      await store.consume(policy, "good", 1);
+      await callsOf(store).consume(policy, "good", 1);
       await put(nameOf("bad"));
       const before = await client.dumpBuffer(nameOf("bad"));
       calls.length = 0;
       const [first, bad, adjusted, blocked, together, last] = await Promise.allSettled([
-        store.consume(policy, "good", 1),
-        store.consume(policy, "bad", 1),
-        store.adjust(policy, "bad", -1),
-        store.block(policy, "bad", 1),
-        store.consumeTogether?.([{ policy, key: "good", cost: 1 }, { policy, key: "bad", cost: 1 }]),
-        store.consume(policy, "good", 1),
+        callsOf(store).consume(policy, "good", 1),
+        callsOf(store).consume(policy, "bad", 1),
+        callsOf(store).adjust(policy, "bad", -1),
+        callsOf(store).block(policy, "bad", 1),
+        callsOf(store).together([{ policy, key: "good", cost: 1 }, { policy, key: "bad", cost: 1 }]),
+        callsOf(store).consume(policy, "good", 1),
       ]);
       expect(calls, "one call, with a mark").toEqual([8]);
       expect([first, last]).toMatchObject([{ value: { remaining: 1 } }, { value: { remaining: 0 } }]);
@@ -220,8 +221,8 @@ describeWith("redis-server", "what Redis sees", () => {
       expect((bad as PromiseRejectedResult).reason).toBeInstanceOf(StoreError);
       expect(await client.dumpBuffer(nameOf("bad"))).toEqual(before);
       // A reset makes the key ours.
-      await store.reset(policy, "bad");
-      expect(await store.consume(policy, "bad", 1)).toMatchObject({ allowed: true, remaining: 2 });
+      await callsOf(store).reset(policy, "bad");
+      expect(await callsOf(store).consume(policy, "bad", 1)).toMatchObject({ allowed: true, remaining: 2 });
     });
   });
 
@@ -230,25 +231,25 @@ describeWith("redis-server", "what Redis sees", () => {
     const limited = new Redis({ port: server.port, username: "limits", password: "secret", enableReadyCheck: false });
     const store = new RedisStore(limited);
     await client.script("FLUSH");
-    expect((await store.consume(policy, "a", 1)).allowed).toBe(true);
-    await store.adjust(policy, "a", -1);
-    await store.block(policy, "a", 1_000);
-    await store.reset(policy, "a");
-    await store.consumeTogether?.([{ policy, key: "a", cost: 1 }, { policy, key: "b", cost: 1 }]);
-    expect((await store.peek(policy, "a", 0)).remaining).toBe(2);
+    expect((await callsOf(store).consume(policy, "a", 1)).allowed).toBe(true);
+    await callsOf(store).adjust(policy, "a", -1);
+    await callsOf(store).block(policy, "a", 1_000);
+    await callsOf(store).reset(policy, "a");
+    await callsOf(store).together([{ policy, key: "a", cost: 1 }, { policy, key: "b", cost: 1 }]);
+    expect((await callsOf(store).peek(policy, "a", 0)).remaining).toBe(2);
     limited.disconnect();
   });
 
   test.each(badCharges)("L9 · a charge of %o with others is refused by name, and changes nothing", async (wrong, complaint) => {
     const store = new RedisStore(client, { denyCacheMs: 0 });
     const good = { policy, key: "a", cost: 2 };
-    await store.consumeTogether?.([good]);
+    await callsOf(store).together([good]);
     const kept = await client.dumpBuffer(nameOf("a"));
-    await expect(store.consumeTogether?.([{ ...good, cost: 1 }, { ...good, key: "b", ...wrong } as typeof good])).rejects.toThrow(complaint);
-    await expect(store.consumeTogether?.([{ ...good, ...wrong } as typeof good])).rejects.toThrow(complaint);
+    await expect(callsOf(store).together([{ ...good, cost: 1 }, { ...good, key: "b", ...wrong } as typeof good])).rejects.toThrow(complaint);
+    await expect(callsOf(store).together([{ ...good, ...wrong } as typeof good])).rejects.toThrow(complaint);
     expect(await client.keys("*")).toEqual([nameOf("a")]);
     expect(await client.dumpBuffer(nameOf("a"))).toEqual(kept);
-    expect(await store.consumeTogether?.([])).toEqual([]);
+    expect(await callsOf(store).together([])).toEqual([]);
   });
 
   describe("slots", () => {
@@ -265,7 +266,7 @@ describeWith("redis-server", "what Redis sees", () => {
     test("cannot be chosen by braces in a key", async () => {
       const store = new RedisStore(client);
       const keys = ["{same}", "}{same}", "{}{same}", "{{same}}", "\uFFFD007bsame\uFFFD007d"].flatMap((tag) => [tag, `${tag}a`, `${tag}b`]);
-      await Promise.all(keys.map((key) => store.consume(policy, key, 1)));
+      await Promise.all(keys.map((key) => callsOf(store).consume(policy, key, 1)));
       const kept = await client.keys("*");
       expect(kept).toHaveLength(keys.length);
       expect(new Set(kept.map(slotOf)).size).toBe(keys.length);
@@ -281,7 +282,7 @@ describeWith("redis-server", "what Redis sees", () => {
       await new Promise(setImmediate);
       const decision = await createLimiter({ policy, store, onStoreError: "unavailable" }).consume("a");
       expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
-      for (const ask of [store.peek(policy, "a", 1), store.consumeTogether?.([{ policy, key: "a", cost: 1 }]), store.adjust(policy, "a", -1), store.block(policy, "a", 1), store.reset(policy, "a")]) {
+      for (const ask of [callsOf(store).peek(policy, "a", 1), callsOf(store).together([{ policy, key: "a", cost: 1 }]), callsOf(store).adjust(policy, "a", -1), callsOf(store).block(policy, "a", 1), callsOf(store).reset(policy, "a")]) {
         await expect(ask).rejects.toThrow("Connection is closed");
       }
     });
@@ -289,7 +290,7 @@ describeWith("redis-server", "what Redis sees", () => {
     test("a reply that is not the script's is an error, not a decision", async () => {
       for (const reply of [null, [], "OK", [1], [1, 2, 3], [1, 2.5], [0, [1]], [0, "x"], [0, [1, 2, "x"]], [0, [0, 0, 5]], { 0: 1 }]) {
         const store = new RedisStore({ evalsha: () => Promise.resolve(reply), eval: () => Promise.resolve(reply) });
-        await expect(store.consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
+        await expect(callsOf(store).consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
       }
     });
 

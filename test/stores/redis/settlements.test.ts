@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { removeKeys } from "../../helpers/lanes.js";
 import { settlesTogether } from "../../helpers/settling.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const prefix = `settlements-${process.pid}-${Date.now()}`;
 
@@ -22,10 +23,10 @@ describeWith("redis", "settlements over Redis", () => {
     const day = 86_400_000;
     const policy = definePolicy({ name: "llm", capacity: 10, refill: { tokens: 1, everyMs: day } });
     const store = new RedisStore(client, { prefix });
-    await store.consume(policy, "ann", 4);
-    await store.adjust(policy, "ann", 9);
+    await callsOf(store).consume(policy, "ann", 4);
+    await callsOf(store).adjust(policy, "ann", 9);
     expect(await client.pttl(`${prefix}:llm ann`)).toBeGreaterThan(13 * day - 60_000);
-    await store.adjust(policy, "ann", 100);
+    await callsOf(store).adjust(policy, "ann", 100);
     expect(await client.pttl(`${prefix}:llm ann`)).toBeGreaterThan(113 * day - 60_000);
   });
 });

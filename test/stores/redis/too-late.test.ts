@@ -11,6 +11,7 @@ import { flush, startCluster, startRedis, startSentinel, type OwnCluster, type O
 import { describeWith } from "../../helpers/services.js";
 import { startUpstash, type UpstashRest } from "../../helpers/upstash-rest.js";
 import { hearWarnings } from "../../helpers/warned.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({
   name: "chat",
@@ -128,11 +129,11 @@ describeWith("redis-server", "a settlement that Redis takes for too old", () => 
     const { limiter, spent } = open(opened, "mixed");
     const store = limiter.store;
     const decision = await limiter.consume("ann", { cost: COST });
-    await store.adjust(policy, "eve", [-1, 0]);
+    await callsOf(store).adjust(policy, "eve", [-1, 0]);
     await (opened.client as ioredis.Redis).set("mixed:chat bob", "foreign");
     standStill();
     const [foreign, taken, settled, debited] = await Promise.allSettled([
-      store.adjust(policy, "bob", [-1, 0]), store.consume(policy, "eve", [7, 1]), limiter.settle("ann", decision, { cost: { tokens: 100 } }), limiter.debit("eve", { cost: { tokens: 3 } }),
+      callsOf(store).adjust(policy, "bob", [-1, 0]), callsOf(store).consume(policy, "eve", [7, 1]), limiter.settle("ann", decision, { cost: { tokens: 100 } }), limiter.debit("eve", { cost: { tokens: 3 } }),
     ]);
     expect(foreign).toMatchObject({ reason: { code: "ERR_STORE_FOREIGN_VALUE" } });
     expect(taken).toMatchObject({ value: { allowed: true } });

@@ -10,6 +10,7 @@ import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { startUpstash, type RestFault, type UpstashRest } from "../../helpers/upstash-rest.js";
 import { unshared } from "../../helpers/unshared.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
 
@@ -39,10 +40,10 @@ describeWith("redis-server", "Upstash", () => {
 
   test("one tick is one command, and a forgotten script is sent once more, by its text", async () => {
     const store = new RedisStore(server.connect());
-    const ask = () => Promise.all(Array.from({ length: 20 }, () => store.consume(policy, KEY, 1)));
+    const ask = () => Promise.all(Array.from({ length: 20 }, () => callsOf(store).consume(policy, KEY, 1)));
     expect((await ask()).filter(({ allowed }) => allowed)).toHaveLength(10);
     expect(server.requests).toEqual(["POST /pipeline evalsha", "POST /pipeline eval"]);
-    await store.reset(policy, KEY);
+    await callsOf(store).reset(policy, KEY);
     expect((await ask()).filter(({ allowed }) => allowed)).toHaveLength(10);
     expect(server.requests.slice(2)).toEqual(["POST /pipeline evalsha", "POST /pipeline evalsha"]);
   });
@@ -53,7 +54,7 @@ describeWith("redis-server", "Upstash", () => {
       await admin.script("FLUSH");
       const store = unshared(() => new RedisStore(server.connect({ enableAutoPipelining })));
       const key = `pipelining ${enableAutoPipelining}`;
-      const [a, b] = await Promise.all([store.consume(policy, key, 4), store.consume(policy, key, 4)]);
+      const [a, b] = await Promise.all([callsOf(store).consume(policy, key, 4), callsOf(store).consume(policy, key, 4)]);
       expect([a.remaining, b.remaining].sort()).toEqual([2, 6]);
       expect(server.requests.toSorted()).toEqual(requests.toSorted());
     }
@@ -61,8 +62,8 @@ describeWith("redis-server", "Upstash", () => {
 
   test("reads its own writes: each request names the state that the last answer named", async () => {
     const store = new RedisStore(server.connect(), { denyCacheMs: 0 });
-    for (const remaining of [6, 2]) expect(await store.consume(policy, "a", 4)).toMatchObject({ remaining });
-    expect(await store.consume(policy, "a", 4)).toMatchObject({ allowed: false, remaining: 2 });
+    for (const remaining of [6, 2]) expect(await callsOf(store).consume(policy, "a", 4)).toMatchObject({ remaining });
+    expect(await callsOf(store).consume(policy, "a", 4)).toMatchObject({ allowed: false, remaining: 2 });
     expect(server.syncTokens[0]).toBe("");
     expect(new Set(server.syncTokens.slice(1)).size).toBe(server.syncTokens.length - 1);
   });
@@ -105,7 +106,7 @@ describeWith("redis-server", "Upstash", () => {
     for (const [retry, times] of [[{ retries: 0 }, 1], [false, 2]] as const) {
       server.fault = "a cut connection";
       server.requests.length = 0;
-      await expect(new RedisStore(server.connect({ retry })).consume(policy, "a", 1)).rejects.toThrow("fetch failed");
+      await expect(callsOf(new RedisStore(server.connect({ retry }))).consume(policy, "a", 1)).rejects.toThrow("fetch failed");
       expect(server.requests).toHaveLength(times);
     }
   });
@@ -113,7 +114,7 @@ describeWith("redis-server", "Upstash", () => {
   test("a batch is not sent again because a key looks like an error", async () => {
     const store = new RedisStore(server.connect({ enableAutoPipelining: false }), { cluster: true, prefix: "{one}" });
     server.fault = "500 with JSON";
-    const asked = await Promise.allSettled([store.consume(policy, KEY, 1), store.consume(policy, "b", 1)]);
+    const asked = await Promise.allSettled([callsOf(store).consume(policy, KEY, 1), callsOf(store).consume(policy, "b", 1)]);
     expect(asked.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(server.requests).toEqual(["POST / evalsha"]);
   });
@@ -123,7 +124,7 @@ describeWith("redis-server", "Upstash", () => {
     const store = new RedisStore(server.connect({ signal: () => ends.signal }), { timeoutMs: 20 });
     const limiter = createLimiter({ policy, store, onStoreError: "unavailable" });
     server.fault = "silence";
-    const asked = store.consume(policy, "a", 1);
+    const asked = callsOf(store).consume(policy, "a", 1);
     expect(await limiter.consume("b")).toMatchObject({ reason: "store_unavailable", degraded: true });
     ends.abort();
     await expect(asked).rejects.toMatchObject({ name: "AbortError" });
@@ -131,7 +132,7 @@ describeWith("redis-server", "Upstash", () => {
 
   test("a `signal` that is no function makes the client invent an answer, which is refused", async () => {
     const store = new RedisStore(server.connect({ signal: AbortSignal.abort("stopped"), enableAutoPipelining: false }));
-    await expect(store.consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
+    await expect(callsOf(store).consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
     expect(server.requests).toEqual([]);
   });
 

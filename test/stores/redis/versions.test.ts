@@ -6,6 +6,7 @@ import { RedisStore } from "sluice/redis";
 import { describe, expect, test } from "vitest";
 import { startRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 // The command reference says since when. Left out on purpose: functions, flags in a script's first line (both 7.0), SET IFEQ (8.4, 8.1).
 const COMMANDS: Readonly<Record<string, string>> = { TIME: "2.6", GET: "1.0", MGET: "1.0", SET: "1.0", SETRANGE: "2.2", DEL: "1.0", UNLINK: "4.0", PEXPIRE: "2.6", PEXPIREAT: "2.6" };
@@ -83,14 +84,14 @@ describeWith("redis-server", "the script, as it runs", () => {
     const other = definePolicy({ name: "tier", limits: [{ name: "a", capacity: 5, refill: perSecond(2) }, { capacity: 3, refill: perSecond(2) }] });
     for (const options of [{}, { denyCacheMs: 0 }, { clock: Date.now }]) {
       const store = new RedisStore(client, { ...options, prefix: JSON.stringify(options) });
-      for (const each of [policy, policy, other, policy]) await Promise.all([1, 1, 2, 9].map((cost) => store.consume(each, "one", cost)));
-      await store.consumeTogether?.([{ policy, key: "one", cost: 1 }, { policy: other, key: "two", cost: 1 }]);
-      await store.peek(policy, "one", 1);
-      await store.adjust(policy, "one", -1);
-      await store.block(policy, "one", 1_000);
-      await store.consume(policy, "one", 1);
-      await store.reset(policy, "one");
-      await store.reset(other, "one");
+      for (const each of [policy, policy, other, policy]) await Promise.all([1, 1, 2, 9].map((cost) => callsOf(store).consume(each, "one", cost)));
+      await callsOf(store).together([{ policy, key: "one", cost: 1 }, { policy: other, key: "two", cost: 1 }]);
+      await callsOf(store).peek(policy, "one", 1);
+      await callsOf(store).adjust(policy, "one", -1);
+      await callsOf(store).block(policy, "one", 1_000);
+      await callsOf(store).consume(policy, "one", 1);
+      await callsOf(store).reset(policy, "one");
+      await callsOf(store).reset(other, "one");
     }
     await client.echo("over");
     await over;

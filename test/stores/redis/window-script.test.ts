@@ -12,6 +12,7 @@ import { Random } from "../../../src/testing/store-suite/random.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";
 import { removeKeys } from "../../helpers/lanes.js";
 import { playBesideCore } from "../../helpers/window-history.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const prefix = `window-${process.pid}-${Date.now()}`;
 
@@ -45,7 +46,7 @@ describeWith("redis", "a window in Redis", () => {
     let joined = 0;
     for (let i = 0; i < 250; i++) {
       const cost = random.pick([1, 1, 1, 2, 5, 61]);
-      const decision = await store.consume(policy, `${ms}`, cost);
+      const decision = await callsOf(store).consume(policy, `${ms}`, cost);
       expect(decision).toEqual(consume([bucket], policy, cost, decision.at));
       const value = await redis.getBuffer(`${prefix}:w ${ms}`);
       if (decision.allowed) expect(amountsIn(value as Buffer, "^w")).toEqual(bucket.dates);
@@ -76,25 +77,25 @@ describeWith("redis", "a window in Redis", () => {
   ])("L6 · a value %s is left to the way that reads all values", async (_, change) => {
     const policy = definePolicy({ name: "f", capacity: 5, returns: afterMs(60_000) });
     const store = new RedisStore(redis, { prefix, denyCacheMs: 0, timeoutMs: 5_000 });
-    await store.consume(policy, "k", 1);
+    await callsOf(store).consume(policy, "k", 1);
     await redis.set(`${prefix}:f k`, change((await redis.getBuffer(`${prefix}:f k`)) as Buffer));
-    await expect(store.consume(policy, "k", 1)).rejects.toMatchObject({ code: "ERR_STORE_FOREIGN_VALUE" });
+    await expect(callsOf(store).consume(policy, "k", 1)).rejects.toMatchObject({ code: "ERR_STORE_FOREIGN_VALUE" });
     await redis.del(`${prefix}:f k`);
   });
 
   test("L6, L22 · a date too far ahead, a block and another limit's record are read by the other way", async () => {
     const store = new RedisStore(redis, { prefix, denyCacheMs: 0, timeoutMs: 5_000 });
     const [long, short] = [3_600_000, 60_000].map((ms) => definePolicy({ name: "s", capacity: 5, returns: afterMs(ms) })) as [Policy, Policy];
-    await store.consume(long, "k", 3);
-    expect(await store.consume(short, "k", 1)).toMatchObject({ allowed: true, remaining: 1, nextTokenMs: 60_000 });
+    await callsOf(store).consume(long, "k", 3);
+    expect(await callsOf(store).consume(short, "k", 1)).toMatchObject({ allowed: true, remaining: 1, nextTokenMs: 60_000 });
     const rate = definePolicy({ name: "s", limits: [{ name: "r", capacity: 3, refill: { tokens: 1, everyMs: 60_000 } }, { name: "s", capacity: 5, returns: afterMs(60_000) }] });
-    expect((await store.consume(rate, "k", 1)).limits?.map(({ remaining }) => remaining)).toEqual([2, 0]);
-    expect(await store.consume(short, "k", 1)).toMatchObject({ allowed: false, remaining: 0 });
-    await store.adjust(short, "k", -1);
-    await store.block(short, "k", 5_000);
-    expect(await store.consume(short, "k", 1)).toMatchObject({ allowed: false, blocked: true });
-    await store.block(short, "k", 0);
-    expect(await store.consume(short, "k", 1)).toMatchObject({ allowed: true });
-    expect((await store.peek(rate, "k", 1)).limits?.map(({ remaining }) => remaining)).toEqual([2, 0]);
+    expect((await callsOf(store).consume(rate, "k", 1)).limits?.map(({ remaining }) => remaining)).toEqual([2, 0]);
+    expect(await callsOf(store).consume(short, "k", 1)).toMatchObject({ allowed: false, remaining: 0 });
+    await callsOf(store).adjust(short, "k", -1);
+    await callsOf(store).block(short, "k", 5_000);
+    expect(await callsOf(store).consume(short, "k", 1)).toMatchObject({ allowed: false, blocked: true });
+    await callsOf(store).block(short, "k", 0);
+    expect(await callsOf(store).consume(short, "k", 1)).toMatchObject({ allowed: true });
+    expect((await callsOf(store).peek(rate, "k", 1)).limits?.map(({ remaining }) => remaining)).toEqual([2, 0]);
   });
 });

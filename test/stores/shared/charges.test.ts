@@ -27,6 +27,6 @@ test("L10 · two charges of one bucket are refused, also under another version o
   const renumbered = definePolicy({ name: "one", capacity: 5, refill: perSecond(1) });
   const charge = (policy: typeof one, key: string) => ({ policy, key, cost: 1 });
   expect(() => checkCharges([charge(one, "a"), charge(two, "a"), charge(one, "b")])).not.toThrow();
-  const twice = new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
+  const twice = new TypeError("Expected the parts to name each bucket once, got one twice. Add up their costs.");
   expect(() => checkCharges([charge(one, "a"), charge(one, "b"), charge(renumbered, "a")])).toThrow(twice);
 });

@@ -2,12 +2,13 @@
 import type { AsyncStore, SyncStore } from "sluice";
 import { definePolicy, perHour } from "sluice";
 import type { Counts } from "./count.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const [kind, place, number] = process.argv.slice(2) as ["mysql" | "sqlite", string, string];
 process.once("disconnect", () => process.exit());
 const { store, close } = await open();
 
-await store.peek?.(definePolicy({ name: "ready", capacity: 1, refill: perHour(1) }), "ready", 1); // connected
+await callsOf(store).peek(definePolicy({ name: "ready", capacity: 1, refill: perHour(1) }), "ready", 1); // connected
 process.send?.("ready");
 await new Promise((resolve) => process.once("message", resolve));
 
@@ -21,10 +22,10 @@ const counts: Counts = { one: 0, fresh: 0, together: 0 };
 await Promise.all(
   Array.from({ length: 8 }, async (_, caller) => {
     for (let i = 0; i < 25; i++) {
-      if ((await store.consume(one, "shared", 1)).allowed) counts.one += 1;
+      if ((await callsOf(store).consume(one, "shared", 1)).allowed) counts.one += 1;
       // A key that all processes ask for the first time at once: an absent row must be locked, too.
-      if ((await store.consume(narrow, `fresh ${i} ${caller % 2}`, 60)).allowed) counts.fresh += 1;
-      if ((await store.consumeTogether?.(charges))?.every(({ allowed }) => allowed)) counts.together += 1;
+      if ((await callsOf(store).consume(narrow, `fresh ${i} ${caller % 2}`, 60)).allowed) counts.fresh += 1;
+      if ((await callsOf(store).together(charges))?.every(({ allowed }) => allowed)) counts.together += 1;
     }
   }),
 );

@@ -7,6 +7,7 @@ import { createTable, mysqlStore } from "../../../examples/custom-store/mysql-st
 import { countGrants } from "./count.js";
 import { describeWith, mysqlUrl } from "../../helpers/services.js";
 import { testPriority } from "../../limiter/priority.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "lost", capacity: 3, refill: perHour(1) });
 
@@ -63,7 +64,7 @@ describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
     });
     await holder.beginTransaction();
     await holder.query(`INSERT INTO ${table} (name) VALUES (?)`, [`lost ${ann}`]);
-    const failed = expect(store.consume(policy, ann, 1)).rejects.toMatchObject({ code: "PROTOCOL_CONNECTION_LOST" });
+    const failed = expect(callsOf(store).consume(policy, ann, 1)).rejects.toMatchObject({ code: "PROTOCOL_CONNECTION_LOST" });
     for (let waits = false; !waits; ) {
       const [rows] = await pool.query<RowDataPacket[]>("SELECT 1 FROM information_schema.processlist WHERE id = ? AND info LIKE 'INSERT%'", [own?.["id"]]);
       waits = rows.length > 0;
@@ -71,6 +72,6 @@ describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
     await pool.query("KILL ?", [own?.["id"]]);
     await failed;
     await holder.rollback();
-    expect((await store.consume(policy, ann, 1)).remaining).toBe(2);
+    expect((await callsOf(store).consume(policy, ann, 1)).remaining).toBe(2);
   });
 });

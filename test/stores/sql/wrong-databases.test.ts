@@ -29,7 +29,7 @@ const renamed = (change: (name: string) => string): Wrong => (right) => ({
 
 const wrongs: readonly [mistake: string, failing: string, wrong: Wrong][] = [
   ["reads without a lock", "L1, L5 · a burst", (_right, table) => ({ read: async (tx, name) => (await trip(), table.see(tx, name)) })],
-  ["locks only rows that are there", "L10 · concurrent consumeTogether", (right, table) => ({ read: async (tx, name) => (table.rows.has(name) ? right.read(tx, name) : (await trip(), table.see(tx, name))) })],
+  ["locks only rows that are there", "L10 · concurrent calls of two parts", (right, table) => ({ read: async (tx, name) => (table.rows.has(name) ? right.read(tx, name) : (await trip(), table.see(tx, name))) })],
   ["gives its lock back before the write", "adjust, block, reset · during", (right) => ({ read: async (tx, name) => {
     const row = await right.read(tx, name);
     for (const free of tx.held.values()) free();

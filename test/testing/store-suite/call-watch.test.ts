@@ -8,7 +8,7 @@ const never = (): Promise<never> => new Promise(() => undefined);
 const timeoutMs = 40;
 
 describe("no store can hang the suite: a case fails, and names the method and the likely cause", () => {
-  test("consumeTogether that takes locks in the order of the charges", async () => {
+  test("a call of several parts that takes locks in the order of the charges", async () => {
     const held = new Map<string, Promise<void>>();
     const Deadlocking = wrongStore({
       async consumeTogether(charges) {
@@ -24,8 +24,8 @@ describe("no store can hang the suite: a case fails, and names the method and th
         return decisions;
       },
     });
-    const message = await failureOf("L10 · concurrent consumeTogether", { factory: factoryOf(Deadlocking), timeoutMs });
-    expect(message).toMatch(/^Expected `consumeTogether` to answer within 40 ms, got nothing\. Waiting are \d+ calls: \d+ of `consumeTogether`\nLikely cause: .*deadlock.*fixed order/);
+    const message = await failureOf("L10 · concurrent calls of two parts", { factory: factoryOf(Deadlocking), timeoutMs });
+    expect(message).toMatch(/^Expected `consume of several parts` to answer within 40 ms, got nothing\. Waiting are \d+ calls: \d+ of `consume of several parts`\nLikely cause: .*deadlock.*fixed order/);
   });
 
   test("consume that takes its lock twice", async () => {
@@ -40,7 +40,7 @@ describe("no store can hang the suite: a case fails, and names the method and th
     ["adjust", "adjust · refunds up to full", wrongStore({ adjust: never })],
     ["adjust", "adjust · refunds up to full", wrongStore({ adjust: never })],
     ["block", "block · refuses everything", wrongStore({ block: never })],
-    ["consumeTogether", "L7 · a decision", wrongStore({ consumeTogether: never })],
+    ["consume of several parts", "L7 · a decision", wrongStore({ consumeTogether: never })],
     ["close", "close · ", wrongStore({ close: never })],
   ] as const)("%s that never settles", async (method, beginning, Store) => {
     const message = await failureOf(beginning, { factory: factoryOf(Store), timeoutMs });
@@ -65,7 +65,7 @@ describe("no store can hang the suite: a case fails, and names the method and th
     for (const [name, run] of cases) await run().then(() => passed.push(name), () => undefined);
     expect(passed).toEqual([
       "L12 · `guard` of the store is what the function `guard` returns, with the options of the factory's setup",
-      "takesTogether · says truly and at once which charges can be taken together (checked if the store has it)",
+      "together · as a function says truly and at once which charges can be taken together (checked if it is one)",
     ]);
   });
 

@@ -7,6 +7,7 @@ import { adjust, consume, isHeldAt, peek, renewHeld, convertStale, whileBlocked,
 import { definePolicy, type AsyncStore, type Charge, type Costs, type Limit, type LimitKind, type Move, type Origin, type Policy, type RateOptions } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard, type Guard } from "sluice/store";
+import { LaterVerbs } from "../../helpers/store-of.js";
 
 /** The server of several stores. It runs one step at a time. */
 export class FakeServer {
@@ -38,9 +39,8 @@ const recordName = ({ name, kind }: Limit): string => (kind.isInFlight ? "~" : k
 /** Waits one turn of the event loop, as a network call would. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A right store with every optional method. Each step is a method of its own. */
-export class RightStore implements AsyncStore {
-  readonly sync = false;
+/** A right store with every verb. Each step is a method of its own. */
+export class RightStore extends LaterVerbs implements AsyncStore {
   readonly kinds: readonly LimitKind[] | undefined = ["rate", "quota", "in-flight", "window"];
   readonly guard: Guard;
   readonly clock: Clock | "server";
@@ -50,6 +50,7 @@ export class RightStore implements AsyncStore {
     readonly server: FakeServer,
     readonly setup: StoreSetup,
   ) {
+    super();
     this.clock = setup.clock ?? "server";
     this.guard = this.makeGuard();
   }

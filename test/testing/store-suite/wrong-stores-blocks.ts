@@ -10,7 +10,7 @@ import type { WrongStore } from "./wrong-stores.js";
 const ENDS = "block · of two blocks";
 const BESIDE = "block · refuses everything";
 const OWN = "L8 · own clock";
-const TOGETHER = "L10 · consumeTogether refuses all charges";
+const TOGETHER = "L10 · a consume of several parts is refused";
 // At the instant at which it ends the block, and after a step back of the clock.
 const ENDS_NOW = "block · of two blocks";
 const MARKS = "block · a decision that a block refuses";

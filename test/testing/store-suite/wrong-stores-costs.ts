@@ -59,7 +59,7 @@ export const wrongCosts: readonly WrongStore[] = [
   ["peeks with the first cost for all limits", wrongStore({ peek(policy, key, costs) { return right.peek.call(this, policy, key, costAt(costs, 0)); } }), "L14 · spent tokens still count"],
   ["charges together with the first cost for all limits", wrongStore({
       consumeTogether(charges) { return right.consumeTogether.call(this, charges.map((charge) => ({ ...charge, cost: costAt(charge.cost, 0) }))); },
-    }), "L6, L10, L14 · consumeTogether takes all"],
+    }), "L6, L10, L14 · a consume of several parts takes all"],
 ];
 
 export const wrongAdjustments: readonly WrongStore[] = [
@@ -218,7 +218,7 @@ export const wrongBlocks: readonly WrongStore[] = [
           });
         });
       },
-    }), "L10 · consumeTogether refuses all charges"],
+    }), "L10 · a consume of several parts is refused"],
   ["blocks by setting a value that a consume under way replaces", wrongStore({
       consume(policy, key, costs) {
         return this.atomically(async () => {

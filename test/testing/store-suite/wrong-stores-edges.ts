@@ -76,7 +76,7 @@ const ALL_128 = "L10 · 128 charges";
 const OF_129 = "L19 · of 129 limits";
 const LONG_NAMES = "keys · policies and limits";
 const LIST_IS_CUT = /Likely cause: (A long list of costs is cut, or only the first limits are stored|This is the answer of a bucket with a full limit `129`)\./;
-const CHARGES_ARE_CUT = /Likely cause: `consumeTogether` drops charges of a long list, takes them in several steps, or keeps one although another is refused\./;
+const CHARGES_ARE_CUT = /Likely cause: The store drops charges of a long list, takes them in several steps, or keeps one although another is refused\./;
 const NAMES_ARE_CUT = /Likely cause: The name of a policy or a limit is cut\./;
 const ONE_BY_ONE = /Likely cause: The store charges one bucket before it has checked all of them/;
 
@@ -90,7 +90,7 @@ export const wrongAtEdges: readonly WrongStore[] = [
   ["makes the first 4 changes of an adjustment", cuttingChanges(4), "adjust · refunds up to full", {}, /Likely cause: .* a list of changes is cut/],
   ...[1, 4, 16, 64, 100, 127].map((most): WrongStore => [`takes the first ${most} charges of one call`, takingTheFirst(most), ALL_128, {}, CHARGES_ARE_CUT]),
   ...[4, 16, 64, 100, 127].map((most): WrongStore => [`takes charges in steps of ${most}`, steppingBy(most), ALL_128, {}, CHARGES_ARE_CUT]),
-  ...([["L6, L10, L14 · consumeTogether takes all", ONE_BY_ONE], [ALL_128, CHARGES_ARE_CUT]] as const).map(([failing, cause]): WrongStore => [
+  ...([["L6, L10, L14 · a consume of several parts takes all", ONE_BY_ONE], [ALL_128, CHARGES_ARE_CUT]] as const).map(([failing, cause]): WrongStore => [
     `keeps a refused first charge of several limits (${failing})`,
     wrongStore({
       async consumeTogether(charges) {

@@ -1,4 +1,4 @@
-// Stores that consume right with a given clock, and make a mistake in an optional method or with their own clock.
+// Stores that consume right with a given clock, and make a mistake in another verb or with their own clock.
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { costAt } from "../../../src/core/limit.js";
 import { readClock } from "../../../src/core/clock.js";
@@ -161,11 +161,11 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
   ["reports an adjustment without the server", wrongStore({ async adjust(policy, key, changes) { return right.adjust.call(this, policy, key, changes).catch(() => true); } }), "L11 · a store that cannot reach"],
   ["reports a reset without the server", wrongStore({ async reset(policy, key) { await right.reset.call(this, policy, key).catch(() => undefined); } }), "L11 · a store that cannot reach"],
   ["reports a block without the server", wrongStore({ async block(policy, key, forMs) { await right.block.call(this, policy, key, forMs).catch(() => undefined); } }), "L11 · a store that cannot reach"],
-  ["makes a bucket full under new numbers in consumeTogether", chargingTogether((store, { policy, key }, now) => fullIfStale(store.load(policy, key, now), policy, now)), "L6, L10, L14 · consumeTogether takes all"],
+  ["makes a bucket full under new numbers in consumeTogether", chargingTogether((store, { policy, key }, now) => fullIfStale(store.load(policy, key, now), policy, now)), "L6, L10, L14 · a consume of several parts takes all"],
   [
     "moves a record back in consumeTogether when the clock steps back",
     chargingTogether((store, { policy, key }, now) => store.load(policy, key, now).map((bucket) => ({ ...bucket, at: Math.min(bucket.at, now) }))),
-    "L6, L10, L14 · consumeTogether takes all",
+    "L6, L10, L14 · a consume of several parts takes all",
   ],
   ["remembers 100 keys without declaring a bound", rememberingThe(100), "L13, keys · 2,000 keys", { bound: "the store declares none" }],
   ["remembers 500 keys without declaring a bound", rememberingThe(500), "L13, keys · 2,000 keys", { bound: "the store declares none" }],

@@ -152,7 +152,7 @@ export const wrongPorts: readonly WrongStore[] = [
         together.set(this.server, turn);
         return turn;
       },
-    }), "L10 · concurrent consumeTogether"],
+    }), "L10 · concurrent calls of two parts"],
   ["remembers refusals and does not declare it", wrongStore({
       consume: rememberingRefusals,
     }), "adjust, block, reset · take effect at once"],
@@ -161,8 +161,8 @@ export const wrongPorts: readonly WrongStore[] = [
         const asked = await Promise.all(charges.map(({ policy, key, cost }) => this.peek(policy, key, cost)));
         return asked.every(({ allowed }) => allowed) ? right.consumeTogether.call(this, charges) : asked;
       },
-    }), "L6, L10, L14 · consumeTogether takes all"],
-  ["charges each bucket that fits", wrongStore({ consumeTogether(charges) { return Promise.all(charges.map(({ policy, key, cost }) => this.consume(policy, key, cost))); } }), "L6, L10, L14 · consumeTogether takes all"],
+    }), "L6, L10, L14 · a consume of several parts takes all"],
+  ["charges each bucket that fits", wrongStore({ consumeTogether(charges) { return Promise.all(charges.map(({ policy, key, cost }) => this.consume(policy, key, cost))); } }), "L6, L10, L14 · a consume of several parts takes all"],
   ["locks keys in the order of the charges", wrongStore({
       async consumeTogether(charges) {
         const held = locks.get(this.server) ?? new Map<string, Promise<unknown>>();
@@ -178,7 +178,7 @@ export const wrongPorts: readonly WrongStore[] = [
         for (const release of done) release();
         return decisions;
       },
-    }), "L10 · concurrent consumeTogether"],
+    }), "L10 · concurrent calls of two parts"],
   ["closes a connection that others still use", wrongStore({
       async close() { this.server.rows.set = () => { throw new Error("Expected to be open, was closed"); }; },
     }), "close · "],

@@ -1,4 +1,4 @@
-// Stores that can take only some charges together and say so with `takesTogether`: a right one, and others with one mistake each.
+// Stores that can take only some charges together and say so with `together`: a right one, and others with one mistake each.
 import type { Charge, Decision } from "../../../src/index.js";
 import { right, RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
@@ -89,17 +89,17 @@ class NeverSaysYes extends NodeStore {
   }
 }
 
-const TRULY = "takesTogether · says truly";
-const FALSE_YES = /Likely cause: `takesTogether` answers true for charges that `consumeTogether` cannot take in one step\./;
+const TRULY = "together · as a function says truly";
+const FALSE_YES = /Likely cause: `together` answers true for charges that one call cannot take\./;
 
 export const wrongTogether: readonly WrongStore[] = [
   ["says yes to charges and takes half of them", TakesHalf, TRULY, {}, FALSE_YES],
   ["says yes to charges and takes them one by one", TakesOneByOne, TRULY, {}, FALSE_YES],
-  ["says yes to charges and fails", SaysYesAndFails, TRULY, {}, /after `takesTogether` said true, got Error: the keys are on several nodes\n.*answers true for charges/],
-  ["says with a promise which charges it takes", AnswersWithAPromise, TRULY, {}, /answer true or false, got a promise\nLikely cause: `takesTogether` answers later, or with another value\./],
-  ["says with a number which charges it takes", AnswersWithANumber, TRULY, {}, /answer true or false, got [01]\nLikely cause: `takesTogether` answers later, or with another value\./],
-  ["does not say which charges it takes", AnswersWithNothing, TRULY, {}, /answer true or false, got undefined\nLikely cause: `takesTogether` answers later, or with another value\./],
-  ["takes tokens when it is asked", TakesByAsking, TRULY, {}, /Likely cause: `takesTogether` takes tokens, or writes\./],
-  ["never says yes", NeverSaysYes, TRULY, {}, /got false for all\nLikely cause: `takesTogether` is wrong about charges that can be taken together\./],
-  ["says yes and takes half, in random histories too", TakesHalf, "L6, L10, L14 · consumeTogether takes all", {}, /Likely cause: The store charges one bucket before it has checked all of them/],
+  ["says yes to charges and fails", SaysYesAndFails, TRULY, {}, /after `together` said true, got Error: the keys are on several nodes\n.*answers true for charges/],
+  ["says with a promise which charges it takes", AnswersWithAPromise, TRULY, {}, /answer true or false, got a promise\nLikely cause: `together` answers later, or with another value\./],
+  ["says with a number which charges it takes", AnswersWithANumber, TRULY, {}, /answer true or false, got [01]\nLikely cause: `together` answers later, or with another value\./],
+  ["does not say which charges it takes", AnswersWithNothing, TRULY, {}, /answer true or false, got undefined\nLikely cause: `together` answers later, or with another value\./],
+  ["takes tokens when it is asked", TakesByAsking, TRULY, {}, /Likely cause: `together` takes tokens, or writes\./],
+  ["never says yes", NeverSaysYes, TRULY, {}, /got false for all\nLikely cause: `together` is wrong about charges that can be taken together\./],
+  ["says yes and takes half, in random histories too", TakesHalf, "L6, L10, L14 · a consume of several parts takes all", {}, /Likely cause: The store charges one bucket before it has checked all of them/],
 ];

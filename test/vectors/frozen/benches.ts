@@ -8,6 +8,7 @@ import { RedisStore } from "sluice/redis";
 import { casStore, sqlStore } from "sluice/store";
 import { FakeStorage } from "../../helpers/fake-storage.js";
 import { call, policiesOf, textOf, type History, type Step, type StoredVector, type Subject } from "./history.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 /** The name of a bucket, its value, and the instant until which it must be kept. */
 export type TextRow = readonly [name: string, value: string, until: number];
@@ -63,7 +64,7 @@ export function sqlBench(sync: boolean): Bench<TextRow> {
   const store = sync
     ? sqlStore<null>({ sync, clock, read, write, transaction: (run) => run(null) })
     : sqlStore<null>({ clock, timeoutMs: Infinity, read: async () => read(), write: async (...row) => write(...row), transaction: async (run) => run(null) });
-  return { store: store as Subject, set: (to) => void (now = to), load: (loaded) => void (row = loaded), read: () => row };
+  return { store: callsOf(store), set: (to) => void (now = to), load: (loaded) => void (row = loaded), read: () => row };
 }
 
 /** A store of `casStore` over one value. */
@@ -78,7 +79,7 @@ export function casBench(): Bench<TextRow> {
       return true;
     },
   }, { time: { now: () => now }, timeoutMs: Infinity });
-  return { store: store as Subject, set: (to) => void (now = to), load: (loaded) => void (row = loaded), read: () => row };
+  return { store: callsOf(store), set: (to) => void (now = to), load: (loaded) => void (row = loaded), read: () => row };
 }
 
 /** A Durable Object. `setTime` sets `Date.now`, the only clock that an object has. */
@@ -89,7 +90,7 @@ export function objectBench(setTime: (now: number) => void): Bench<TextRow> {
   let store = new DurableObjectStore({ idFromName: () => ({}), get: () => object }, { timeoutMs: Infinity });
   return {
     get store() {
-      return store as Subject;
+      return callsOf(store);
     },
     set: setTime,
     // An object that wakes up and finds its table.
@@ -108,7 +109,7 @@ export function redisBench(client: Redis, prefix: string): Bench<RedisRow> {
   let now = 0;
   const store = new RedisStore(client, { prefix, clock: () => now, denyCacheMs: 0, timeoutMs: Infinity });
   return {
-    store: store as Subject,
+    store: callsOf(store),
     set: (to) => void (now = to),
     load: ([name, hex]) => client.set(`${prefix}:${name}`, Buffer.from(hex, "hex")),
     async read() {
@@ -125,7 +126,7 @@ export function postgresBench(pool: pg.Pool, table: string): Bench<PostgresRow> 
   let now = 0;
   const store = new PostgresStore(pool, { table, clock: () => now, denyCacheMs: 0, timeoutMs: Infinity });
   return {
-    store: store as Subject,
+    store: callsOf(store),
     set: (to) => void (now = to),
     load: (row) => pool.query(`INSERT INTO ${table} (bucket, names, spent, at, p, q, sweep_after) VALUES ($1, $2, $3, $4, $5, $6, $7)`, [...row]),
     async read() {

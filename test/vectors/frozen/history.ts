@@ -5,10 +5,11 @@ import { createHash } from "node:crypto";
 import {
   afterMs, daily, definePolicy, monthly, weekly, whenDone, type Costs, type Decision, type LimitOptions, type Policy, type PolicyOptions, type Reading,
 } from "sluice";
-import type { Bucket, Origin, Records, StoreMethods } from "sluice/store";
+import type { Bucket, Origin, Records } from "sluice/store";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords } from "../../helpers/records.js";
 import type { PostgresRow, RedisRow, TextRow } from "./benches.js";
 import storedJson from "./stored.json" with { type: "json" };
+import type { StoreCalls } from "../../../src/testing/store-calls.js";
 
 /** A limit as a vector writes it. */
 export type LimitText = { readonly name: string; readonly capacity: number } & (
@@ -82,7 +83,7 @@ function limitOf(text: LimitText): LimitOptions {
 const calendars = new Map<string, ReturnType<typeof daily>>();
 
 /** The methods of a store that a history calls. */
-export type Subject = Pick<Required<StoreMethods<boolean>>, "consume" | "peek" | "adjust" | "renew" | "block" | "reset">;
+export type Subject = Omit<StoreCalls<boolean>, "together">;
 
 /** The functions over records, as a store that keeps the records of one key. */
 export function storeOver(records: Records, clock: () => number): Subject {

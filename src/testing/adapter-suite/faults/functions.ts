@@ -177,7 +177,7 @@ export const functionCases: readonly AdapterCase[] = [
     name: "a store without a guard that throws undefined ends the request with the framework's 500",
     cause: "The adapter passes undefined to the framework, which takes it for no error.",
     async run(start) {
-      const store: SyncStore = { sync: true, clock: () => 0, consume: FAULTS["throws undefined"] as SyncStore["consume"] };
+      const store: SyncStore = { sync: true, clock: () => 0, ask: FAULTS["throws undefined"] as SyncStore["ask"] };
       const server = await start({ store });
       assertEqual((await server.get("/ok")).status, 500, "the status");
       const later = await start({ store, key: async () => "ann" });

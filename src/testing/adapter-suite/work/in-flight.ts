@@ -124,11 +124,11 @@ function slowly(store: MemoryStore, wait: () => Promise<void>): AsyncStore {
     kinds: LIMIT_KINDS,
     clock: store.clock,
     guard: guard({ timeoutMs: 60_000 }),
-    async consume(policy, key, costs) {
-      const decision = store.consume(policy, key, costs);
-      if (key.includes("ann")) await wait();
-      return decision;
+    verbs: ["consume", "adjust"],
+    async ask(call) {
+      const answers = store.ask(call);
+      if (call.verb === "consume" && call.parts[0].key.includes("ann")) await wait();
+      return answers;
     },
-    adjust: async (...change) => store.adjust(...change),
   };
 }

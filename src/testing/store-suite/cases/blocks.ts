@@ -3,6 +3,7 @@ import type { Policy } from "../../../core/policy.js";
 import { assert, because } from "../../assert.js";
 import { callsOn } from "../bucket-calls.js";
 import type { SuiteCall } from "../states.js";
+import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
 const BLOCK_MS = 3_600_000;
@@ -104,10 +105,12 @@ async function endBlocks(trial: Trial): Promise<void> {
 async function checkMarks(trial: Trial, policy: Policy, cost: number, wanted: boolean): Promise<void> {
   checkMark(await trial.consume(policy, "caller", cost), wanted, "`consume`");
   if (trial.has("peek")) checkMark((await callsOn(trial, policy).peek(cost)) as Decision, wanted, "`peek`");
-  if (!trial.has("consumeTogether")) return;
+  if (!trial.has("together")) return;
+  const keys = await keysTogether(trial, ["caller", "another"].map((key) => ({ policy, key })));
+  if (keys?.[0] !== "caller") return;
   // A cost that can never fit, so that nothing is taken.
-  const [together] = await trial.consumeTogether([{ policy, key: "caller", cost: 10 }]);
-  checkMark(together as Decision, wanted, "`consumeTogether`");
+  const [first] = await trial.chargeTogether(keys.map((key) => ({ policy, key, cost: 10 })));
+  checkMark(first as Decision, wanted, "a `consume` of two parts");
 }
 
 function checkMark(decision: Decision, wanted: boolean, what: string): void {

@@ -2,13 +2,14 @@ import type { Decision } from "../../../core/decision.js";
 import type { Policy } from "../../../core/policy.js";
 import { afterMs } from "../../../limits/window.js";
 import { daily } from "../../../limits/quota.js";
-import type { Store } from "../../../port/store.js";
+import { hasVerb, type Store } from "../../../port/store.js";
 import { assert, assertEqual, eventually } from "../../assert.js";
 import { dateEnd, dayQuota, heldLimit } from "./dated/histories.js";
 import { withSkewedClocks } from "../skewed-clocks.js";
 import { callStore, type SuiteCall } from "../states.js";
 import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
+import { callsOf } from "../../store-calls.js";
 
 const HOUR = 3_600_000;
 // How long a case waits for a token that should come within 1.1 seconds.
@@ -55,11 +56,11 @@ export const clockCases: readonly StoreCase[] = [
     async run(trial) {
       const store = await trial.open({});
       const policy = trial.policy("p", { capacity: 2, refill: { tokens: 1, everyMs: HOUR } });
-      const { at: now } = await store.consume(policy, "caller", 2);
+      const { at: now } = await callsOf(store).consume(policy, "caller", 2);
       for (const hours of [2, -2]) {
         await withSkewedClocks(hours * HOUR, async () => {
           const other = trial.has("sharing") ? await trial.open({}) : store;
-          const { allowed, retryAfterMs } = await other.consume(policy, "caller", 1);
+          const { allowed, retryAfterMs } = await callsOf(other).consume(policy, "caller", 1);
           assert(!allowed, `Expected a refusal although the process's clock is wrong by ${hours} hours, got allowed`);
           const isExact = retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR;
           assert(isExact, `Expected a wait of 59 to 60 minutes by the server's clock, got ${retryAfterMs} ms`);
@@ -106,7 +107,7 @@ export const clockCases: readonly StoreCase[] = [
       await trial.part("The store chooses the period by another clock than the one that it decides by.", async () => {
         const day = trial.policy("day", dayQuota);
         for (let call = 0; call < 3; call++) {
-          const answer = await store.consume(day, "caller", 1);
+          const answer = await callsOf(store).consume(day, "caller", 1);
           trial.compareAtItsTime({ method: "consume", policy: day, key: "caller", tokens: 1 }, answer);
         }
       });
@@ -127,20 +128,21 @@ async function checkClockName(trial: Trial): Promise<void> {
 
 /** Checks that the tokens of a dated limit have the date of the store's own clock, through every method. */
 async function checkDated(store: Store, policy: Policy): Promise<void> {
-  const { at, allowed, nextTokenMs } = await store.consume(policy, "caller", 3);
+  const { at, allowed, nextTokenMs } = await callsOf(store).consume(policy, "caller", 3);
   const wanted = dateEnd(policy, at);
   assert(allowed && at + nextTokenMs === wanted, `Expected the tokens back at ${wanted}, got ${at + nextTokenMs}`);
-  await store.renew?.(policy, "caller", 1, { from: at, to: at });
-  assert(!(await store.consume(policy, "caller", 1)).allowed, "Expected the tokens to be taken, got one back");
-  await store.adjust?.(policy, "caller", -1, { at, heldAt: at });
-  const { allowed: again } = await store.consume(policy, "caller", 1);
+  await callsOf(store).renew(policy, "caller", 1, { from: at, to: at });
+  assert(!(await callsOf(store).consume(policy, "caller", 1)).allowed, "Expected the tokens to be taken, got one back");
+  await callsOf(store).adjust(policy, "caller", -1, { at, heldAt: at });
+  const { allowed: again } = await callsOf(store).consume(policy, "caller", 1);
   assert(again, "Expected a settlement to give back to the date of its decision, got a refusal");
 }
 
 /** Takes the only token of a new key, then calls until there is another. A late token is fine; an early one is not. */
 async function checkNotEarly(store: Store, policy: Policy, key: string): Promise<void> {
   const sentAt = performance.now();
-  assert((await store.consume(policy, key, 1)).allowed, "Expected the first call of a new key to be allowed, got refused");
+  const { allowed } = await callsOf(store).consume(policy, key, 1);
+  assert(allowed, "Expected the first call of a new key to be allowed, got refused");
   await untilAllowed(store, policy, key, sentAt, policy.limits[0].fullMs);
 }
 
@@ -148,11 +150,11 @@ async function checkNotEarly(store: Store, policy: Policy, key: string): Promise
 async function checkExtended(store: Store, policy: Policy): Promise<void> {
   const everyMs = policy.limits[0].fullMs / 2;
   const sentAt = performance.now();
-  await store.consume(policy, "caller", 1);
+  await callsOf(store).consume(policy, "caller", 1);
   await waitMs(everyMs / 2);
-  await store.consume(policy, "caller", 1);
+  await callsOf(store).consume(policy, "caller", 1);
   await untilAllowed(store, policy, "caller", sentAt, everyMs);
-  const { allowed } = await store.consume(policy, "caller", 1);
+  const { allowed } = await callsOf(store).consume(policy, "caller", 1);
   // On a slow machine, the second token may have come back. Then the case proves nothing.
   const tookMs = performance.now() - sentAt;
   const isRight = !allowed || tookMs >= 2 * everyMs - ROUNDED_MS;
@@ -161,7 +163,7 @@ async function checkExtended(store: Store, policy: Policy): Promise<void> {
 
 async function untilAllowed(store: Store, policy: Policy, key: string, sentAt: number, afterMs: number): Promise<void> {
   for (;;) {
-    const { allowed, retryAfterMs } = await store.consume(policy, key, 1);
+    const { allowed, retryAfterMs } = await callsOf(store).consume(policy, key, 1);
     const tookMs = performance.now() - sentAt;
     const isRight = !allowed || tookMs >= afterMs - ROUNDED_MS;
     assert(isRight, `Expected refusals for ${afterMs} ms, got allowed after ${Math.round(tookMs)} ms`);
@@ -175,7 +177,7 @@ async function checkOneClock(trial: Trial, store: Store, other: Store): Promise<
   // The bucket never gets full, so its content depends on the time of an answer, not on that of the refund before it.
   const policy = trial.policy("clock", { capacity: 1_000, refill: { tokens: 1, everyMs: 40 } });
   const call = (method: SuiteCall["method"], tokens: number): SuiteCall => ({ method, policy, key: "caller", tokens });
-  let last = await store.consume(policy, "caller", 900);
+  let last = await callsOf(store).consume(policy, "caller", 900);
   trial.compareAtItsTime(call("consume", 900), last);
   const near = (at: number, what: string): void =>
     assert(
@@ -190,12 +192,12 @@ async function checkOneClock(trial: Trial, store: Store, other: Store): Promise<
       near(answer.at, "`at` of a peek");
       trial.compareAtItsTime(call(method, tokens), answer);
     } else trial.oracle.assume(call(method, tokens), last.at);
-    last = await store.consume(policy, "caller", 3);
+    last = await callsOf(store).consume(policy, "caller", 3);
     trial.compareAtItsTime(call("consume", 3), last);
   }
   if (!trial.has("block")) return;
   await callStore(other, call("block", 10_000));
-  const { at, retryAfterMs } = await store.consume(policy, "caller", 1);
+  const { at, retryAfterMs } = await callsOf(store).consume(policy, "caller", 1);
   near(at + retryAfterMs - 10_000, "a block of 10 s to begin");
 }
 
@@ -209,36 +211,38 @@ async function checkOwnAnswers(trial: Trial, store: Store, other: Store): Promis
   const [policy, changed] = versions;
   const left = ({ allowed, remaining }: Decision): string => `${allowed ? "allowed" : "refused"} with ${remaining} left`;
   const expectNext = async (cost: number, wanted: string, by = policy, through = store): Promise<void> =>
-    assertEqual(left(await through.consume(by, "caller", cost)), wanted, `the answer to a cost of ${cost}`);
+    assertEqual(left(await callsOf(through).consume(by, "caller", cost)), wanted, `the answer to a cost of ${cost}`);
   await expectNext(3, "allowed with 7 left");
   await expectNext(8, "refused with 7 left", policy, other);
   await expectNext(5, "allowed with 2 left", policy, other);
   await expectNext(4, "refused with 3 left", changed);
   await expectNext(0, "allowed with 2 left");
-  if (store.peek) assertEqual(left(await store.peek(policy, "caller", 3)), "refused with 2 left", "the answer to a peek of 3");
-  const keys = store.consumeTogether && (await keysTogether(trial, ["caller", "another"].map((key) => ({ policy, key }))));
-  if (store.consumeTogether !== undefined && keys?.[0] === "caller") {
-    const answers = await store.consumeTogether(keys.map((key) => ({ policy, key, cost: 1 })));
-    assertEqual(answers.map(left), ["allowed with 1 left", "allowed with 9 left"], "the answers of `consumeTogether`");
+  if (hasVerb(store, "peek")) {
+    assertEqual(left(await callsOf(store).peek(policy, "caller", 3)), "refused with 2 left", "the answer to a peek of 3");
+  }
+  const keys = trial.has("together") && (await keysTogether(trial, ["caller", "another"].map((key) => ({ policy, key }))));
+  if (keys && keys[0] === "caller") {
+    const answers = await callsOf(store).together(keys.map((key) => ({ policy, key, cost: 1 })));
+    assertEqual(answers.map(left), ["allowed with 1 left", "allowed with 9 left"], "the answers to a `consume` of two parts");
   } else await expectNext(1, "allowed with 1 left");
-  if (store.adjust !== undefined) {
-    await store.adjust(policy, "caller", -5);
+  if (hasVerb(store, "adjust")) {
+    await callsOf(store).adjust(policy, "caller", -5);
     await expectNext(5, "allowed with 1 left");
   }
-  if (store.block !== undefined) {
-    await store.block(policy, "caller", HOUR);
-    await other.block?.(policy, "caller", 1);
-    const { allowed, retryAfterMs } = await other.consume(changed, "caller", 0);
+  if (hasVerb(store, "block")) {
+    await callsOf(store).block(policy, "caller", HOUR);
+    await callsOf(other).block(policy, "caller", 1);
+    const { allowed, retryAfterMs } = await callsOf(other).consume(changed, "caller", 0);
     const got = allowed ? "allowed" : `refused for ${retryAfterMs} ms`;
     const isRight = !allowed && retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR;
     assert(isRight, `Expected a key that is blocked for an hour to be refused for 59 to 60 minutes, got ${got}`);
-    await store.block(policy, "caller", 0);
+    await callsOf(store).block(policy, "caller", 0);
     await expectNext(1, "allowed with 0 left");
   }
-  if (store.reset !== undefined) {
-    await store.reset(policy, "caller");
+  if (hasVerb(store, "reset")) {
+    await callsOf(store).reset(policy, "caller");
     await expectNext(10, "allowed with 0 left");
   }
-  const burst = Array.from({ length: 30 }, async (_, i) => (i % 2 === 0 ? store : other).consume(policy, "burst", 1));
+  const burst = Array.from({ length: 30 }, async (_, i) => callsOf(i % 2 === 0 ? store : other).consume(policy, "burst", 1));
   assertEqual((await Promise.all(burst)).filter(({ allowed }) => allowed).length, 10, "the allowed calls of 30 concurrent ones");
 }

@@ -20,7 +20,7 @@ export const decisionCases: readonly StoreCase[] = [
         ),
       ];
       const wanted = [one, two].map((policy) => ({ policy, key: "together" }));
-      const keys = trial.has("consumeTogether") ? await keysTogether(trial, wanted) : null;
+      const keys = trial.has("together") ? await keysTogether(trial, wanted) : null;
       const taken: Array<{ decision: Decision; copy: Decision }> = [];
       for (let i = 0; i < 12; i++) {
         const policy = i % 2 === 0 ? one : two;
@@ -30,7 +30,7 @@ export const decisionCases: readonly StoreCase[] = [
           trial.has("peek") ? trial.callAll({ method: "peek", policy, key: "caller", tokens: i % 5 }) : [],
           keys === null
             ? []
-            : trial.consumeTogether([one, two].map((each, k) => ({ policy: each, key: keys[k] as string, cost }))),
+            : trial.chargeTogether([one, two].map((each, k) => ({ policy: each, key: keys[k] as string, cost }))),
         ]);
         for (const decision of [...made, ...(seen as Decision[]), ...charged]) taken.push({ decision, copy: copyOf(decision) });
         trial.move(i % 5 === 0 ? 700 : 0);

@@ -7,6 +7,7 @@ import type { StoreHooks } from "../setup.js";
 import type { SuiteCall } from "../states.js";
 import { consumeCall, type NamedBucket } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
+import { callsOf } from "../../store-calls.js";
 
 /** Keys that the limiter encodes. No two of them may share a bucket. */
 const CALLER_KEYS: readonly Key[] = [
@@ -139,7 +140,7 @@ export const keyCases: readonly StoreCase[] = [
       // Twice in a row: the second call finds what the first has taken.
       for (let i = 0; i < 8; i++) await trial.callAll(...half(`many ${i}`, 4).flatMap((call) => [call, call]));
       const names = ["busy", "idle", "new", ...Array.from({ length: 8 }, (_, i) => `many ${i}`)].flatMap((name) => half(name, 0));
-      const read = await Promise.all(names.map(async ({ key }) => trial.store(0).consume(policy, key, 0)));
+      const read = await Promise.all(names.map(async ({ key }) => callsOf(trial.store(0)).consume(policy, key, 0)));
       const busy = read.filter(({ remaining }) => remaining < 10).length;
       assert(busy <= MAX_KEYS, `Expected at most ${MAX_KEYS} keys to be remembered, got ${busy}`);
     },
@@ -174,7 +175,8 @@ async function bytesOfKeys(trial: Trial, { store, storedBytes }: StoreHooks, alp
   // Random, because a database compresses a text that repeats.
   const units = (ALPHABETS[alphabet] as string).split("");
   const text = Array.from({ length: length + BYTE_KEYS }, () => trial.random.pick(units)).join("");
-  await Promise.all(Array.from({ length: BYTE_KEYS }, async (_, i) => store.consume(policy, text.slice(i, i + length), 1)));
+  const calls = callsOf(store);
+  await Promise.all(Array.from({ length: BYTE_KEYS }, async (_, i) => calls.consume(policy, text.slice(i, i + length), 1)));
   return Math.round((Number(await storedBytes?.()) - before) / BYTE_KEYS);
 }
 

@@ -1,3 +1,4 @@
+import { hasVerb } from "../../../port/store.js";
 import { show, wholeNumber } from "../../../core/check.js";
 import type { Decision } from "../../../core/decision.js";
 import { encodeKey, type Key } from "../../../core/key.js";
@@ -9,6 +10,7 @@ import type { StoreHooks } from "../setup.js";
 import type { SuiteCall } from "../states.js";
 import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
+import { callsOf } from "../../store-calls.js";
 
 /** Cases about laws that one caller can observe on a manual clock. */
 export const lawCases: readonly StoreCase[] = [
@@ -137,7 +139,7 @@ export const lawCases: readonly StoreCase[] = [
       const store = trial.store(0);
       // A limiter checks and encodes in the same way before it calls the store.
       const consume = (key: unknown, cost: unknown): unknown =>
-        store.consume(policy, encodeKey(key as Key), wholeNumber("cost", cost));
+        callsOf(store).consume(policy, encodeKey(key as Key), wholeNumber("cost", cost));
       await trial.consume(policy, encodeKey("caller"), 2);
       for (const cost of [NaN, Infinity, -1, 0.5, 2 ** 53, "2", 1n, {}]) {
         await checkRefused(() => consume("caller", cost), `a cost of ${show(cost)}`);
@@ -150,9 +152,9 @@ export const lawCases: readonly StoreCase[] = [
         "The store counts with numbers that the copy lacks. Take a missing bucket from `fullBucket`, which throws for a copy.",
         async () => {
           for (const copy of [structuredClone(policy), JSON.parse(JSON.stringify(policy)) as Policy]) {
-            await checkRefused(() => store.consume(copy, "copied", 1), "a copy of a policy");
-            if (store.peek) await checkRefused(() => store.peek?.(copy, "copied", 1), "a copy of a policy");
-            if (store.adjust) await checkRefused(() => store.adjust?.(copy, "copied", 1), "a copy of a policy");
+            for (const verb of ["consume", "peek", "adjust"] as const) {
+              if (hasVerb(store, verb)) await checkRefused(() => callsOf(store)[verb](copy, "copied", 1), "a copy of a policy");
+            }
           }
         },
       );
@@ -198,20 +200,20 @@ async function checkWritesNothing(trial: Trial, { store, writes }: StoreHooks): 
   const policies = [trial.policy("one", a as never), trial.policy("two", b as never, a as never)];
   const each = (call: (policy: Policy) => unknown): Promise<unknown> => Promise.all(policies.map(call));
   let before = await writes?.();
-  await each((policy) => store.consume(policy, "caller", 3));
+  await each((policy) => callsOf(store).consume(policy, "caller", 3));
   let after = await writes?.();
   assert(
     Number(after) > Number(before),
     "Expected `writes` to count two charges, got the same number as before. It must count the writes of this store.",
   );
   const taken = policies.map((policy) => ["caller", "other"].map((key) => ({ policy, key })));
-  const found = trial.has("consumeTogether") ? await Promise.all(taken.map((buckets) => keysTogether(trial, buckets))) : [];
+  const found = trial.has("together") ? await Promise.all(taken.map((buckets) => keysTogether(trial, buckets))) : [];
   const calls: Readonly<Record<string, (policy: Policy) => unknown>> = {
-    "a refused consume": (policy) => store.consume(policy, "caller", 2),
-    "a consume above the capacity": (policy) => store.consume(policy, "caller", 20),
-    "a peek": (policy) => store.peek?.(policy, "caller", 1),
-    "a refused consumeTogether": (policy) =>
-      found[0] && store.consumeTogether?.((found[policies.indexOf(policy)] ?? []).map((key) => ({ policy, key, cost: 2 }))),
+    "a refused consume": (policy) => callsOf(store).consume(policy, "caller", 2),
+    "a consume above the capacity": (policy) => callsOf(store).consume(policy, "caller", 20),
+    "a peek": (policy) => callsOf(store).peek(policy, "caller", 1),
+    "a refused consume of two parts": (policy) =>
+      found[0] && callsOf(store).together((found[policies.indexOf(policy)] ?? []).map((key) => ({ policy, key, cost: 2 }))),
   };
   for (const ms of [0, 400]) {
     trial.move(ms);

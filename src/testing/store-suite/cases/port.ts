@@ -1,34 +1,33 @@
 import { show } from "../../../core/check.js";
 import type { Clock } from "../../../core/clock.js";
-import type { Decision } from "../../../core/decision.js";
 import type { Policy } from "../../../core/policy.js";
-import type { Store, SyncStore } from "../../../port/store.js";
+import { STORE_VERBS } from "../../../core/records.js";
+import { hasVerb, type Store, type SyncStore } from "../../../port/store.js";
 import { openGuard, type GuardedStore } from "../../../port/guarded-store.js";
 import { assert, assertEqual, AssertionError } from "../../assert.js";
 import { keepRecords } from "../../kept-records.js";
+import type { StoreTrait } from "../setup.js";
 import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
+import { callsOf } from "../../store-calls.js";
 
-const OPTIONAL_METHODS = ["peek", "adjust", "block", "reset", "consumeTogether", "close"] as const;
+const VERB_TRAITS = ["peek", "adjust", "block", "reset"] as const;
 const KIND_TRAITS = ["quota", "in-flight", "window"] as const;
 const SMALL = { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } };
 
 /** Cases about the members of a store, its guard, and failures of its clock or its server. */
 export const portCases: readonly StoreCase[] = [
   {
-    name: "port · the store has the methods and kinds that `lacks` does not list, and answers as `sync` says",
+    name: "port · the store has the verbs and kinds that `lacks` does not list, and answers as `sync` says",
     cause: "`lacks` is out of date, or the test makes another store than the one you ship.",
     async run(trial) {
       const store = await trial.open({ clock: trial.clock.now });
-      assert(typeof store.consume === "function", `Expected the store to have \`consume\`, got ${typeof store.consume}`);
-      for (const method of OPTIONAL_METHODS) {
-        const has = typeof store[method] === "function";
-        const wanted = has ? "not to be in `lacks`" : "to be in `lacks`, with a reason";
-        const got = `a store ${has ? "with" : "without"} that method`;
-        assert(has === trial.has(method), `Expected \`${method}\` ${wanted}, got ${got}`);
-      }
+      assert(typeof store.ask === "function", `Expected the store to have \`ask\`, got ${typeof store.ask}`);
+      for (const verb of VERB_TRAITS) checkTrait(trial, verb, hasVerb(store, verb));
+      checkTrait(trial, "together", store.together === true || typeof store.together === "function");
+      checkTrait(trial, "close", typeof store.close === "function");
       await trial.part("Without `kinds` a limiter refuses each policy with such a limit.", async () => checkKinds(trial, store));
-      await trial.part("A method is not `async` although `sync` is false, or the reverse.", () => checkTimings(trial, store));
+      await trial.part("`ask` is not `async` although `sync` is false, or the reverse.", () => checkTimings(trial, store));
     },
   },
   {
@@ -52,11 +51,11 @@ export const portCases: readonly StoreCase[] = [
       const clock = { read: trial.clock.now };
       const store = await trial.open({ clock: () => clock.read() });
       const policy = trial.policy("p", SMALL);
-      const call = (): unknown => store.consume(policy, "caller", 1);
+      const call = (): unknown => callsOf(store).consume(policy, "caller", 1);
       const expectNext = async (): Promise<void> =>
         trial.compare([{ call: { method: "consume", policy, key: "caller", tokens: 1 }, answer: await call() }]);
       await expectNext();
-      const reading = optionalCalls(store, policy).filter(([name]) => name === "peek" || name === "consumeTogether");
+      const reading = optionalCalls(store, policy).filter(([name]) => name === "peek" || name === "consume");
       for (const broken of [() => NaN, () => Infinity, fail]) {
         clock.read = broken;
         await checkFails(store, call, "`consume` with a failing clock");
@@ -73,7 +72,7 @@ export const portCases: readonly StoreCase[] = [
     async run(trial) {
       const store = await trial.open({ unreachable: true });
       const policy = trial.policy("p", SMALL);
-      const calls = [["consume", () => store.consume(policy, "caller", 1)] as const, ...optionalCalls(store, policy)];
+      const calls = [["consume", () => callsOf(store).consume(policy, "caller", 1)] as const, ...optionalCalls(store, policy)];
       for (const [name, call] of calls) await checkFails(store, call, `\`${name}\` without the server`);
     },
   },
@@ -85,7 +84,7 @@ export const portCases: readonly StoreCase[] = [
       const policy = trial.policy("p", SMALL);
       await trial.openStores("mixed");
       const other = await trial.open({ clock: trial.clock.now });
-      await other.consume(policy, "other", 1);
+      await callsOf(other).consume(policy, "other", 1);
       for (const time of ["once", "twice"]) {
         try {
           await other.close?.();
@@ -99,8 +98,15 @@ export const portCases: readonly StoreCase[] = [
   },
 ];
 
+/** Fails unless `lacks` is right about a trait. */
+function checkTrait(trial: Trial, trait: StoreTrait, has: boolean): void {
+  const [wanted, got] = has ? ["not to be in `lacks`", "with"] : ["to be in `lacks`, with a reason", "without"];
+  assert(has === trial.has(trait), `Expected \`${trait}\` ${wanted}, got a store ${got} it`);
+}
+
 /** Fails unless the store names the kinds of limits that it keeps. */
-function checkKinds(trial: Trial, { kinds, renew, adjust }: Store): void {
+function checkKinds(trial: Trial, store: Store): void {
+  const { kinds } = store;
   for (const kind of KIND_TRAITS) {
     if (!trial.has(kind)) continue;
     assert(
@@ -109,20 +115,22 @@ function checkKinds(trial: Trial, { kinds, renew, adjust }: Store): void {
       `such limits; otherwise list \`${kind}\` in \`lacks\``,
     );
   }
-  const hasBoth = renew !== undefined && adjust !== undefined;
-  assert(hasBoth || !trial.has("in-flight"), "Expected a store with `renew` and `adjust` for limits in flight, got one without");
+  const hasBoth = hasVerb(store, "renew") && hasVerb(store, "adjust");
+  const got = JSON.stringify(store.verbs ?? ["consume"]);
+  assert(hasBoth || !trial.has("in-flight"), `Expected \`verbs\` with "renew" and "adjust" for limits in flight, got ${got}`);
 }
 
 async function checkTimings(trial: Trial, store: Store): Promise<void> {
   assert(typeof store.sync === "boolean", `Expected \`sync\` to be a boolean, got ${String(store.sync)}`);
   const policy = trial.policy("p", SMALL);
-  const keys = store.consumeTogether && (await keysTogether(trial, OPTIONAL_KEYS.map((key) => ({ policy, key }))));
-  const consume = (): unknown => store.consume(policy, "caller", 2); // refused the second time
+  const keys = trial.has("together") ? await keysTogether(trial, OTHER_KEYS.map((key) => ({ policy, key }))) : null;
+  const consume = (): unknown => callsOf(store).consume(policy, "caller", 2); // refused the second time
   for (const [name, call] of [["consume", consume], ["consume", consume], ...optionalCalls(store, policy, keys)] as const) {
     const answer = call();
     const later = typeof (answer as Promise<unknown> | undefined)?.then === "function";
     const [wanted, got] = [store.sync ? "a value" : "a promise", later ? "a promise" : "a value"];
-    assert(wanted === got, `Expected \`${name}\` of a store with \`sync: ${store.sync}\` to return ${wanted}, got ${got}`);
+    const what = `\`ask\` of a store with \`sync: ${store.sync}\` to return ${wanted} for a ${name}`;
+    assert(wanted === got, `Expected ${what}, got ${got}`);
     await answer;
   }
 }
@@ -153,31 +161,28 @@ function protect(store: Store, policy: Policy): GuardedStore {
 
 /** Makes a small store in memory. */
 function makeLocal(clock: Clock): SyncStore {
-  const answer = keepRecords(clock);
-  return {
-    sync: true,
-    clock,
-    consume: (policy, key, cost) => answer({ verb: "consume", parts: [{ policy, key, cost }] })[0] as Decision,
-    peek: (policy, key, cost) => answer({ verb: "peek", parts: [{ policy, key, cost }] })[0] as Decision,
-    adjust: (policy, key, cost, from) => answer({ verb: "adjust", parts: [{ policy, key, cost }], from })[0] as boolean,
-    renew: (policy, key, cost, move) => answer({ verb: "renew", parts: [{ policy, key, cost }], move })[0] as boolean,
-  };
+  return { sync: true, clock, verbs: STORE_VERBS, ask: keepRecords(clock) };
 }
 
-const OPTIONAL_KEYS = ["optional", "other optional"];
+const OTHER_KEYS = ["optional", "other optional"];
 
-/** Returns one call for each optional method that the store has. Without `keys`, it has none for `consumeTogether`. */
+/**
+ * Returns one call for each verb that the store has besides a plain `consume`. Without `keys`, none of several parts.
+ */
 function optionalCalls(
-  store: Store, policy: Policy, keys: readonly string[] | null = OPTIONAL_KEYS,
+  store: Store, policy: Policy, keys: readonly string[] | null = store.together ? OTHER_KEYS : null,
 ): (readonly [name: string, call: () => unknown])[] {
-  const calls: Readonly<Record<string, () => unknown>> = {
-    peek: () => store.peek?.(policy, "optional", 1),
-    adjust: () => store.adjust?.(policy, "optional", 1),
-    block: () => store.block?.(policy, "optional", 1),
-    reset: () => store.reset?.(policy, "optional"),
-    ...(keys && { consumeTogether: () => store.consumeTogether?.(keys.map((key) => ({ policy, key, cost: 1 }))) }),
+  const calls = callsOf(store);
+  const all = {
+    peek: () => calls.peek(policy, "optional", 1),
+    adjust: () => calls.adjust(policy, "optional", 1),
+    block: () => calls.block(policy, "optional", 1),
+    reset: () => calls.reset(policy, "optional"),
   };
-  return Object.entries(calls).filter(([name]) => store[name as keyof Store] !== undefined);
+  return [
+    ...VERB_TRAITS.filter((verb) => hasVerb(store, verb)).map((verb) => [verb, all[verb]] as const),
+    ...(keys === null ? [] : [["consume", () => calls.together(keys.map((key) => ({ policy, key, cost: 1 })))] as const]),
+  ];
 }
 
 function fail(): never {

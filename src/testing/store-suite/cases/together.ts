@@ -5,24 +5,24 @@ import { callsOn } from "../bucket-calls.js";
 import { differentCosts, edgeLimits, EDGES } from "../edges.js";
 import { chargeAndCompare, consumeCall, keysTogether, takenTogether, type NamedBucket } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
+import { callsOf } from "../../store-calls.js";
 
 // Pairs of so many keys: two of them are in one of 16,384 slots for certain, as good as.
 const PAIRED_KEYS = 500;
 const MOST_GROUPS = 24;
 const FALSE_YES =
-  "`takesTogether` answers true for charges that `consumeTogether` cannot take in one step. Answer false for them: " +
+  "`together` answers true for charges that one call cannot take. Answer false for them: " +
   "`combine` then takes them one by one.";
 const NEVER_TRUE =
-  "`takesTogether` is wrong about charges that can be taken together. " +
-  "A store that can take none together has no `consumeTogether`.";
-const ASKING_TAKES = "`takesTogether` takes tokens, or writes. It only answers.";
+  "`together` is wrong about charges that can be taken together. A store that can take none together says false.";
+const ASKING_TAKES = "`together` takes tokens, or writes. It only answers.";
 
-/** Cases about `consumeTogether`. They take the keys that a store with `takesTogether` can take in one step. */
+/** Cases about a `consume` of several parts. They take keys that the function `together` says yes to. */
 export const togetherCases: readonly StoreCase[] = [
   {
-    name: "L6, L10, L14 · consumeTogether takes all charges or none, under any clock and under limits that change",
+    name: "L6, L10, L14 · a consume of several parts takes all charges or none, under any clock and under limits that change",
     cause: "The store charges one bucket before it has checked all of them, or reads them at different instants.",
-    needs: ["consumeTogether"],
+    needs: ["together"],
     async run(trial) {
       await trial.openStores("mixed");
       await playTogether(trial, 14, [0, 300, 1_000, 2_500], true);
@@ -32,9 +32,9 @@ export const togetherCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "L10 · consumeTogether refuses all charges while one of the keys is blocked, and charges them when the block ends",
-    cause: "`consumeTogether` reads the limits and not the block, or finds it in another place than `consume`, such as a memory.",
-    needs: ["consumeTogether", "block"],
+    name: "L10 · a consume of several parts is refused while one of the keys is blocked, and taken when the block ends",
+    cause: "For several parts the store reads the limits and not the block, or finds it in another place, such as a memory.",
+    needs: ["together", "block"],
     async run(trial) {
       await trial.openStores("mixed");
       const numbers = { name: "only", capacity: 9, refill: { tokens: 1, everyMs: 1_000 } };
@@ -61,9 +61,9 @@ export const togetherCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "L10 · concurrent consumeTogether calls in different orders get exactly the capacity, without a deadlock",
+    name: "L10 · concurrent calls of two parts in different orders get exactly the capacity, without a deadlock",
     cause: "The store locks buckets in the order of the charges. Lock them in one fixed order, or in one step.",
-    needs: ["consumeTogether"],
+    needs: ["together"],
     async run(trial) {
       await trial.openStores("identical");
       for (let round = 0; round < 3; round++) {
@@ -75,8 +75,8 @@ export const togetherCases: readonly StoreCase[] = [
         const both = (turn: number): Charge[] => (turn % 2 === 0 ? charges : [...charges].reverse());
         // Some single charges run at the same time.
         const [answers, single] = await Promise.all([
-          Promise.all(Array.from({ length: 24 }, (_, i) => trial.consumeTogether(both(i), trial.store(Math.floor(i / 2))))),
-          Promise.all(Array.from({ length: 6 }, async (_, i) => trial.store(i).consume(policy, a, 1))),
+          Promise.all(Array.from({ length: 24 }, (_, i) => trial.chargeTogether(both(i), trial.store(Math.floor(i / 2))))),
+          Promise.all(Array.from({ length: 6 }, async (_, i) => callsOf(trial.store(i)).consume(policy, a, 1))),
         ]);
         const pairs = answers.filter((decisions) => decisions.every(({ allowed }) => allowed)).length;
         const alone = single.filter(({ allowed }) => allowed).length;
@@ -92,8 +92,8 @@ export const togetherCases: readonly StoreCase[] = [
   {
     name: `L10 · ${EDGES.charges} charges are taken all or none, whichever of them is refused`,
     cause:
-      "`consumeTogether` drops charges of a long list, takes them in several steps, or keeps one although another is refused.",
-    needs: ["consumeTogether"],
+      "The store drops charges of a long list, takes them in several steps, or keeps one although another is refused.",
+    needs: ["together"],
     async run(trial) {
       await trial.openStores("mixed");
       const plain = trial.policy("plain", { capacity: 100, refill: { tokens: 1, everyMs: 60_000 } });
@@ -119,17 +119,17 @@ export const togetherCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "takesTogether · says truly and at once which charges can be taken together (checked if the store has it)",
+    name: "together · as a function says truly and at once which charges can be taken together (checked if it is one)",
     cause: FALSE_YES,
     async run(trial) {
       await trial.openStores("mixed");
-      if (!(await trial.prepareTogether()) || trial.store(0).consumeTogether === undefined) return;
+      if (!(await trial.prepareTogether()) ) return;
       const refill = { tokens: 1, everyMs: 60_000 };
       const one = trial.policy("one", { capacity: 5, refill });
       const two = trial.policy("two", { name: "a", capacity: 5, refill }, { name: "b", capacity: 9, refill });
       const groups = groupsTaken(trial, one, two);
       if (groups.length === 0) {
-        const message = "Expected `takesTogether` to answer true for some charges, got false for all";
+        const message = "Expected `together` to answer true for some charges, got false for all";
         throw new AssertionError(message, { likelyCause: NEVER_TRUE });
       }
       const look = (): Promise<unknown> =>
@@ -224,14 +224,14 @@ function groupsTaken(trial: Trial, one: Policy, two: Policy): Charge[][] {
   return [];
 }
 
-/** Makes charges that `takesTogether` has said yes to. */
+/** Makes charges that `together` has said yes to. */
 async function chargeAsTold(trial: Trial, charges: readonly Charge[]): Promise<void> {
   try {
     await because(FALSE_YES, () => chargeAndCompare(trial, charges));
   } catch (error) {
     if (error instanceof AssertionError) throw error;
     throw new AssertionError(
-      `Expected \`consumeTogether\` to take ${charges.length} charges after \`takesTogether\` said true, got ${String(error)}`,
+      `Expected the store to take ${charges.length} charges after \`together\` said true, got ${String(error)}`,
       { cause: error },
     );
   }

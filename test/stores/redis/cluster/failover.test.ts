@@ -7,6 +7,7 @@ import { pause, variants } from "../../../helpers/load.js";
 import { startCluster } from "../../../helpers/own-redis.js";
 import { onCluster, type Connected } from "../../../helpers/redis-clients.js";
 import { describeWith } from "../../../helpers/services.js";
+import { callsOf } from "../../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "tier", capacity: 400, refill: perHour(1) });
 const keys = Array.from({ length: 60 }, (_, i) => `key ${i}`);
@@ -28,7 +29,7 @@ describeWith("redis-server", "Redis Cluster whose masters change", () => {
         while (failovers < 3 && asked > (total * (failovers + 1)) / 4) await pause(5);
         asked += 1;
         try {
-          const { allowed } = await store.consume(policy, key, 1);
+          const { allowed } = await callsOf(store).consume(policy, key, 1);
           if (allowed) granted.set(key, (granted.get(key) as number) + 1);
           refusals = allowed ? 0 : refusals + 1;
         } catch {

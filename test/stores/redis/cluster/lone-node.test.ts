@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { slotOf } from "../../../../src/stores/redis/slot.js";
 import { startCluster, type OwnCluster } from "../../../helpers/own-redis.js";
 import { describeWith } from "../../../helpers/services.js";
+import { callsOf } from "../../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "tier", capacity: 6, refill: perHour(1) });
 const KEYS = Array.from({ length: 12 }, (_, i) => `key ${i}`);
@@ -49,7 +50,7 @@ describeWith("redis-server", "a lone call on a cluster", () => {
       const store = new RedisStore(await connect(make, options), { prefix, denyCacheMs: 0 });
       const granted = new Map(KEYS.map((key) => [key, 0]));
       const ask = async (key: string): Promise<void> => {
-        const { allowed } = await store.consume(policy, key, 1);
+        const { allowed } = await callsOf(store).consume(policy, key, 1);
         if (allowed) granted.set(key, (granted.get(key) as number) + 1);
       };
       for (let round = 0; round < 5; round++) {
@@ -71,10 +72,10 @@ describeWith("redis-server", "a lone call on a cluster", () => {
     test("does not pass through the cluster's client, and is one call", async () => {
       const client = await connect(make);
       const store = new RedisStore(client, { prefix: `lone-${++names}`, denyCacheMs: 0 });
-      for (const key of KEYS) await store.consume(policy, key, 1); // the client connects to each node
+      for (const key of KEYS) await callsOf(store).consume(policy, key, 1); // the client connects to each node
       const through = vi.spyOn(client, "evalsha");
       await Promise.all(nodes.map((node) => node.config("RESETSTAT")));
-      for (const key of KEYS) expect((await store.consume(policy, key, 1)).allowed).toBe(true);
+      for (const key of KEYS) expect((await callsOf(store).consume(policy, key, 1)).allowed).toBe(true);
       const infos = await Promise.all(nodes.map((node) => node.info("commandstats")));
       expect(infos.reduce((sum, info) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0), 0)).toBe(KEYS.length);
       expect(through).not.toHaveBeenCalled();
@@ -92,7 +93,7 @@ describeWith("redis-server", "a lone call on a cluster", () => {
         const [right] = slots[slot] as [string];
         const at = cluster.ports.findIndex((port) => right.endsWith(`:${port}`));
         slots[slot] = [right.replace(/\d+$/, String(cluster.ports[(at + 1) % 3]))];
-        if ((await store.consume(policy, "ann", 1)).allowed) granted += 1;
+        if ((await callsOf(store).consume(policy, "ann", 1)).allowed) granted += 1;
         expect((client as unknown as { slots: string[][] }).slots[slot]?.[0]).toBe(right); // the client has learned
       }
       expect(granted).toBe(6);
@@ -110,9 +111,9 @@ describeWith("redis-server", "a lone call on a cluster", () => {
     test("does not pass through the cluster's client", async () => {
       const client = await connectNodeRedis();
       const store = new RedisStore(client, { prefix: `lone-${++names}`, denyCacheMs: 0 });
-      for (const key of KEYS) await store.consume(policy, key, 1); // the client connects to each node
+      for (const key of KEYS) await callsOf(store).consume(policy, key, 1); // the client connects to each node
       const through = vi.spyOn(client, "evalSha");
-      for (const key of KEYS) expect((await store.consume(policy, key, 1)).allowed).toBe(true);
+      for (const key of KEYS) expect((await callsOf(store).consume(policy, key, 1)).allowed).toBe(true);
       expect(through).not.toHaveBeenCalled();
     });
 
@@ -126,7 +127,7 @@ describeWith("redis-server", "a lone call on a cluster", () => {
         const slot = slotOf(`${prefix}:tier ann`);
         const right = slots[slot]?.master.port as number;
         slots[slot] = slots.find(({ master }) => master.port !== right) as never;
-        if ((await store.consume(policy, "ann", 1)).allowed) granted += 1;
+        if ((await callsOf(store).consume(policy, "ann", 1)).allowed) granted += 1;
       }
       expect(granted).toBe(6);
       expect(await keysWith(prefix)).toHaveLength(1);

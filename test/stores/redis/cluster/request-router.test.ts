@@ -9,6 +9,8 @@ import { slotOf } from "../../../../src/stores/redis/slot.js";
 import { startCluster, type OwnCluster } from "../../../helpers/own-redis.js";
 import { onCluster, type Connected } from "../../../helpers/redis-clients.js";
 import { describeWith } from "../../../helpers/services.js";
+import { callsOf } from "../../../../src/testing/store-calls.js";
+import { takesTogether } from "../../../../src/port/store.js";
 
 const policy = definePolicy({ name: "tier", capacity: 40, refill: perHour(1) });
 const lacks = {
@@ -67,9 +69,9 @@ describeWith("redis-server", "Redis Cluster", () => {
     test("128 decisions that are asked for in one tick are one or two calls to each node, and exact", async () => {
       const { client } = open as Connected;
       const store = new RedisStore(client, { prefix: `calls ${name}`, denyCacheMs: 0 });
-      await Promise.all(keys(128).map((key) => store.consume(policy, key, 1)));
+      await Promise.all(keys(128).map((key) => callsOf(store).consume(policy, key, 1)));
       await forget();
-      const decisions = await Promise.all(keys(128).map((key) => store.consume(policy, key, 1)));
+      const decisions = await Promise.all(keys(128).map((key) => callsOf(store).consume(policy, key, 1)));
       expect(decisions.filter(({ allowed, remaining }) => allowed && remaining === 38)).toHaveLength(128);
       expect(await scriptCalls()).toBeLessThanOrEqual(6);
     });
@@ -79,7 +81,7 @@ describeWith("redis-server", "Redis Cluster", () => {
     const client = ioredis();
     const store = new RedisStore(client, { prefix: "foreign", denyCacheMs: 0 });
     await client.set("foreign:tier key 7", "another program's");
-    const settled = await Promise.allSettled(keys(60).map((key) => store.consume(policy, key, 1)));
+    const settled = await Promise.allSettled(keys(60).map((key) => callsOf(store).consume(policy, key, 1)));
     expect(settled.flatMap(({ status }, i) => (status === "rejected" ? [i] : []))).toEqual([7]);
     expect(settled[7]).toMatchObject({ reason: { code: "ERR_STORE_FOREIGN_VALUE" } });
   });
@@ -87,25 +89,25 @@ describeWith("redis-server", "Redis Cluster", () => {
   test("L11 · a full memory: grants fail as OOM, and refusals of the same tick are answered still", async () => {
     const store = new RedisStore(ioredis(), { prefix: "oom", denyCacheMs: 0 });
     const [empty, full] = [keys(30), keys(60).slice(30)];
-    await Promise.all(empty.map((key) => store.consume(policy, key, 40)));
+    await Promise.all(empty.map((key) => callsOf(store).consume(policy, key, 40)));
     await all((node) => node.config("SET", "maxmemory", "1"));
     onTestFinished(async () => void (await all((node) => node.config("SET", "maxmemory", "0"))));
-    const settled = await Promise.allSettled([...empty, ...full].map((key) => store.consume(policy, key, 1)));
+    const settled = await Promise.allSettled([...empty, ...full].map((key) => callsOf(store).consume(policy, key, 1)));
     for (const [i, each] of settled.entries()) {
       if (i < 30) expect(each).toMatchObject({ value: { allowed: false, reason: "limited" } });
       else expect(String((each as PromiseRejectedResult).reason)).toMatch(/OOM/);
     }
     await all((node) => node.config("SET", "maxmemory", "0"));
-    const after = await Promise.all(full.map((key) => store.consume(policy, key, 40)));
+    const after = await Promise.all(full.map((key) => callsOf(store).consume(policy, key, 40)));
     expect(after.every(({ allowed }) => allowed)).toBe(true);
   });
 
   test("L11 · too few replicas: grants fail as NOREPLICAS, and refusals of the same tick are answered still", async () => {
     const store = new RedisStore(ioredis(), { prefix: "replicas", denyCacheMs: 0 });
-    await Promise.all(keys(30).map((key) => store.consume(policy, key, 40)));
+    await Promise.all(keys(30).map((key) => callsOf(store).consume(policy, key, 40)));
     await all((node) => node.config("SET", "min-replicas-to-write", "1"));
     onTestFinished(async () => void (await all((node) => node.config("SET", "min-replicas-to-write", "0"))));
-    const settled = await Promise.allSettled(keys(40).map((key) => store.consume(policy, key, 1)));
+    const settled = await Promise.allSettled(keys(40).map((key) => callsOf(store).consume(policy, key, 1)));
     expect(settled.slice(0, 30).every((each) => each.status === "fulfilled" && !each.value.allowed)).toBe(true);
     expect(settled.slice(30).every((each) => each.status === "rejected" && /NOREPLICAS/.test(String(each.reason)))).toBe(true);
   });
@@ -117,12 +119,12 @@ describeWith("redis-server", "Redis Cluster", () => {
     const store = new RedisStore(ioredis({ username: "limits", password: "secret" }), { prefix: "refused", denyCacheMs: 0 });
     await all((node) => node.script("FLUSH"));
     await all(loadScript);
-    await store.peek(policy, "connects", 1);
-    const asked = await Promise.all(keys(20).flatMap((key) => Array.from({ length: 60 }, () => store.consume(policy, key, 1))));
+    await callsOf(store).peek(policy, "connects", 1);
+    const asked = await Promise.all(keys(20).flatMap((key) => Array.from({ length: 60 }, () => callsOf(store).consume(policy, key, 1))));
     keys(20).forEach((_, i) => expect(asked.slice(i * 60, (i + 1) * 60).filter(({ allowed }) => allowed)).toHaveLength(40));
     expect(warnings).toEqual([expect.stringMatching(/^SLUICE_REDIS_SLOTS: This Redis Cluster cannot take several slots in one call: NOPERM/)]);
     const apart = keys(9).map((key) => ({ policy, key, cost: 1 }));
-    await expect(store.consumeTogether(apart)).rejects.toMatchObject({ code: "ERR_STORE_APART", message: expect.stringContaining("hash tag") as string });
+    await expect(callsOf(store).together(apart)).rejects.toMatchObject({ code: "ERR_STORE_APART", message: expect.stringContaining("hash tag") as string });
   });
 
   test("where most keys are not on the node that the client names, it is asked slot by slot, exactly, and one warning says so", async () => {
@@ -139,29 +141,29 @@ describeWith("redis-server", "Redis Cluster", () => {
     const warnings = hearWarnings();
     const store = new RedisStore(wrong as unknown as Cluster, { prefix: "wrong", denyCacheMs: 0 });
     await Promise.all(wrong.nodes().map((node) => node.ping()));
-    const asked = await Promise.all(keys(40).flatMap((key) => Array.from({ length: 45 }, () => store.consume(policy, key, 1))));
+    const asked = await Promise.all(keys(40).flatMap((key) => Array.from({ length: 45 }, () => callsOf(store).consume(policy, key, 1))));
     keys(40).forEach((_, i) => expect(asked.slice(i * 45, (i + 1) * 45).filter(({ allowed }) => allowed)).toHaveLength(40));
     expect(warnings).toEqual([expect.stringContaining("most keys were not on the node")]);
     await forget();
-    await store.consume(policy, "alone", 1);
+    await callsOf(store).consume(policy, "alone", 1);
     expect(await scriptCalls()).toBe(1);
   });
 
-  describe("consumeTogether", () => {
+  describe("a call of several parts", () => {
     const onMaster = (master: number, count: number): string[] => keys(2_000).filter((key) => masterOf(key) === master).slice(0, count);
 
     test.each(Object.keys(onCluster).filter((name) => !name.includes("prefix")))("L10 · %s: takes all charges of one node or none, and says when keys are apart", async (name) => {
       const { client, close } = await connect(name);
       const store = new RedisStore(client, { denyCacheMs: 0 });
       const charges = onMaster(1, 9).map((key, i) => ({ policy, key, cost: i + 1 }));
-      await store.peek(policy, (charges[0] as { key: string }).key, 0); // connects its node
-      expect(store.takesTogether?.(charges)).toBe(true);
-      const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => store.consumeTogether(i % 2 === 0 ? charges : charges.toReversed())));
+      await callsOf(store).peek(policy, (charges[0] as { key: string }).key, 0); // connects its node
+      expect(takesTogether(store, charges)).toBe(true);
+      const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => callsOf(store).together(i % 2 === 0 ? charges : charges.toReversed())));
       expect(answers.filter((decisions) => decisions.every(({ allowed }) => allowed))).toHaveLength(4);
-      for (const { key, cost } of charges) expect((await store.peek(policy, key, 0)).remaining).toBe(40 - 4 * cost);
+      for (const { key, cost } of charges) expect((await callsOf(store).peek(policy, key, 0)).remaining).toBe(40 - 4 * cost);
       const apart = [0, 1].flatMap((master) => onMaster(master, 1)).map((key) => ({ policy, key, cost: 1 }));
-      expect(store.takesTogether?.(apart)).toBe(false);
-      await expect(store.consumeTogether(apart)).rejects.toMatchObject({ code: "ERR_STORE_APART", message: expect.stringContaining('`prefix` with a hash tag, such as "{sluice}"') as string });
+      expect(takesTogether(store, apart)).toBe(false);
+      await expect(callsOf(store).together(apart)).rejects.toMatchObject({ code: "ERR_STORE_APART", message: expect.stringContaining('`prefix` with a hash tag, such as "{sluice}"') as string });
       await close();
     });
 
@@ -170,18 +172,18 @@ describeWith("redis-server", "Redis Cluster", () => {
       const store = new RedisStore(client, { denyCacheMs: 0 });
       const [good, bad] = onMaster(2, 2) as [string, string];
       await client.set(`sluice:tier ${bad}`, "another program's");
-      await store.peek(policy, good, 1);
+      await callsOf(store).peek(policy, good, 1);
       const charges = [good, bad].map((key) => ({ policy, key, cost: 1 }));
-      await expect(store.consumeTogether(charges)).rejects.toMatchObject({ code: "ERR_STORE_FOREIGN_VALUE" });
-      expect((await store.peek(policy, good, 0)).remaining).toBe(40);
+      await expect(callsOf(store).together(charges)).rejects.toMatchObject({ code: "ERR_STORE_FOREIGN_VALUE" });
+      expect((await callsOf(store).peek(policy, good, 0)).remaining).toBe(40);
     });
 
     test("asked first of all, when the client knows no node yet, it works all the same", async () => {
       const store = new RedisStore(ioredis({ lazyConnect: true }), { denyCacheMs: 0 });
       const charges = onMaster(0, 5).slice(2).map((key) => ({ policy, key, cost: 1 }));
-      expect(store.takesTogether?.(charges)).toBe(false);
-      expect(await store.consumeTogether(charges)).toMatchObject([{ allowed: true }, { allowed: true }, { allowed: true }]);
-      expect(store.takesTogether?.(charges)).toBe(true);
+      expect(takesTogether(store, charges)).toBe(false);
+      expect(await callsOf(store).together(charges)).toMatchObject([{ allowed: true }, { allowed: true }, { allowed: true }]);
+      expect(takesTogether(store, charges)).toBe(true);
     });
 
     test("`combine` takes keys of one node in one call, and others one after another", async () => {
@@ -189,7 +191,7 @@ describeWith("redis-server", "Redis Cluster", () => {
       const user = createLimiter({ policy: definePolicy({ name: "tier", capacity: 1, refill: perHour(1) }), store });
       const tenant = createLimiter({ policy: definePolicy({ name: "tenant", capacity: 5, refill: perHour(1) }), store });
       const both = combine({ tenant, user });
-      await store.peek(policy, "connect", 1);
+      await callsOf(store).peek(policy, "connect", 1);
       for (let i = 0; i < 6; i++) {
         const keys = { tenant: `tenant ${i}`, user: `user ${i}` };
         const allowed = (await both.consume(keys)).allowed;

@@ -7,6 +7,7 @@ import { startCluster, type OwnCluster } from "../../../helpers/own-redis.js";
 import { onCluster, type Connected } from "../../../helpers/redis-clients.js";
 import { describeWith } from "../../../helpers/services.js";
 import { keysOfSlots, SlotMover } from "../../../helpers/slot-moves.js";
+import { callsOf } from "../../../../src/testing/store-calls.js";
 
 const MOVES = 120;
 const CALLERS = 96;
@@ -58,7 +59,7 @@ describeWith("redis-server", "Redis Cluster whose slots move", () => {
           const key = keys[i % keys.length] as string;
           asked += 1;
           try {
-            const { allowed } = await store.consume(policy, key, 1);
+            const { allowed } = await callsOf(store).consume(policy, key, 1);
             if (allowed) granted.set(key, (granted.get(key) as number) + 1);
             refusals = allowed ? 0 : refusals + 1;
           } catch (error) {
@@ -89,13 +90,13 @@ describeWith("redis-server", "Redis Cluster whose slots move", () => {
     const still = (found[2] as [number, readonly string[]])[1];
     const [one, other] = moving.map(([, keys]) => keys) as [readonly string[], readonly string[]];
     // The first key of each slot is spent, and the others have no bucket yet.
-    for (const keys of [one, other, still]) await store.consume(policy, keys[0] as string, 3);
+    for (const keys of [one, other, still]) await callsOf(store).consume(policy, keys[0] as string, 3);
     for (const [slot] of moving) await mover.begin(slot, from, to);
     const asked = [one[1], one[0], other[0], other[1], still[0], still[1], one[2], other[2]] as string[];
     const askAll = async (): Promise<Decision[]> => {
-      if (how === "together") return Promise.all(asked.map((key) => store.consume(policy, key, 1)));
+      if (how === "together") return Promise.all(asked.map((key) => callsOf(store).consume(policy, key, 1)));
       const all: Decision[] = [];
-      for (const key of asked) all.push(await store.consume(policy, key, 1));
+      for (const key of asked) all.push(await callsOf(store).consume(policy, key, 1));
       return all;
     };
     const decisions = await askAll();
@@ -104,7 +105,7 @@ describeWith("redis-server", "Redis Cluster whose slots move", () => {
     ]);
     // Tokens come back to a bucket that stayed behind, and to one that is on the other node.
     const returned = [one[0], one[2]] as string[];
-    const giveBack = (key: string): Promise<boolean> => store.adjust(policy, key, -1);
+    const giveBack = (key: string): Promise<boolean> => callsOf(store).adjust(policy, key, -1);
     if (how === "together") expect(await Promise.all(returned.map(giveBack))).toEqual([true, true]);
     else for (const key of returned) expect(await giveBack(key)).toBe(true);
     for (const [slot] of moving) await mover.finish(slot, from, to);

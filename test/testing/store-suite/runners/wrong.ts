@@ -1,11 +1,12 @@
 // A store that ignores the cost. "runner" is an alias for the test runner.
 import { test } from "runner";
-import { MemoryStore, type Policy } from "../../../../src/index.js";
+import { MemoryStore, type StoreCall } from "../../../../src/index.js";
 import { storeSuite } from "../../../../src/testing/index.js";
 
 class IgnoresCost extends MemoryStore {
-  override consume(policy: Policy, key: string) {
-    return super.consume(policy, key, 1);
+  override ask(call: StoreCall) {
+    const [{ policy, key }, ...others] = call.parts;
+    return super.ask(call.verb === "consume" ? { ...call, parts: [{ policy, key, cost: 1 }, ...others] } : call);
   }
 }
 

@@ -8,6 +8,7 @@ import type { StoreCase, Trial } from "../../trial.js";
 import {
   DATE_STEP_MS, dateEnd, heldLimit, lastMsOf, playDated, RENEWAL_MS, STALE_MS,
 } from "./histories.js";
+import { callsOf } from "../../../store-calls.js";
 
 const NOT_BY_DATE = "The record of a limit in flight has one date, instead of one for each sixteenth of `staleAfterMs`.";
 
@@ -186,7 +187,8 @@ async function renewWhatIsOver(trial: Trial): Promise<void> {
 /** What `renew` returns: whether the date that it moves from is not over. */
 async function checkRenewed(trial: Trial): Promise<void> {
   const policy = trial.policy("told", { ...heldLimit, capacity: 2 });
-  const renew = async (from: number): Promise<unknown> => trial.store().renew?.(policy, "caller", 1, { from, to: trial.now });
+  const renew = async (from: number): Promise<unknown> =>
+    callsOf(trial.store()).renew(policy, "caller", 1, { from, to: trial.now });
   const at = trial.now;
   await trial.consume(policy, "caller");
   trial.move(STALE_MS + STALE_MS / 8);

@@ -86,13 +86,13 @@ export const quotaCases: readonly StoreCase[] = [
   {
     name: "L10, L20, L21 · several charges of rates, quotas and limits in flight are taken together or not at all",
     cause:
-      "`consumeTogether` gives charges another date than `consume`, or takes dated tokens although another is refused.",
-    needs: ["consumeTogether"],
+      "Several parts get another date than one, or dated tokens are taken although another part is refused.",
+    needs: ["together"],
     async run(trial) {
       await trial.openStores("mixed");
       if (trial.has("quota")) await playChargesTogether(trial, randomKind, 16, [0, 1, 60_000, ONE_DAY_MS / 3, ONE_DAY_MS]);
       if (!trial.has("in-flight")) return;
-      await trial.part("`consumeTogether` takes tokens in flight although another charge is refused, or none of them.", () =>
+      await trial.part("Tokens in flight are taken although another charge of the call is refused, or none of them.", () =>
         playChargesTogether(trial, heldKind, 10, [0, 1, 1_000, STALE_MS / 2, STALE_MS]));
     },
   },

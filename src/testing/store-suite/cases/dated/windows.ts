@@ -161,8 +161,8 @@ export const windowCases: readonly StoreCase[] = [
   },
   {
     name: "L10, L22 · charges of several keys with windows are made all or none",
-    cause: "`consumeTogether` takes the tokens of a window when another charge is refused.",
-    needs: ["window", "consumeTogether"],
+    cause: "A call of several parts takes the tokens of a window when another charge is refused.",
+    needs: ["window", "together"],
     async run(trial) {
       await trial.openStores("mixed");
       await playChargesTogether(trial, windowKind, 16, [0, 1, 1_000, WINDOW_MS / 2, WINDOW_MS]);
