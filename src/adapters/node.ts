@@ -15,9 +15,7 @@ import { asError, runAside } from "../http/user-functions.js";
 import type { Verdict } from "../http/response/verdict.js";
 
 export { boundUnreadBody } from "./node/unread-body.js";
-export { type Closable, type Connected } from "./node/disconnect.js";
-export { endOnClose, type ClosingResponse } from "./node/end-of-work.js";
-export { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./node/response.js";
+export { answerOnNode, nodeReader, type NodeRequest, type NodeResponse } from "./node/response.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
 /**

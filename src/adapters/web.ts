@@ -10,11 +10,11 @@ import { misplaced } from "../http/misplaced.js";
 import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { watchesClient } from "../http/options/watches-client.js";
 import { withDefaults, type OverDefaults } from "../http/options/route-options.js";
-import type { PassVerdict, RefuseVerdict, Verdict } from "../http/response/verdict.js";
-import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
+import type { PassVerdict, Verdict } from "../http/response/verdict.js";
+import { applyToResponse, refusalResponse, webReader } from "./web/response.js";
 import { endNow, endOnAbort, endWithBody } from "./web/work.js";
 
-export { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
+export { applyToResponse, refusalResponse, webReader } from "./web/response.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
 /**
@@ -99,7 +99,7 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
       return hasOwn(verdict, "outcome") ? proceed(verdict) : verdict.then(proceed);
 
       function proceed(known: Verdict): Response | Promise<Response> {
-        if (known.outcome === "refuse") return refuseOnWeb(known, [request, ...rest]);
+        if (known.outcome === "refuse") return refusalResponse(known, request, [request, ...rest]);
         return known.outcome === "skip" ? handler(request, ...rest) : work(known);
       }
 
@@ -123,12 +123,6 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
       }
     };
   };
-}
-
-function refuseOnWeb(verdict: RefuseVerdict, args: readonly [Request, ...(readonly unknown[])]): Response | Promise<Response> {
-  const standard = (): Response => refusalResponse(verdict, args[0]);
-  if (verdict.respond === null) return standard();
-  return respondOnWeb(verdict, verdict.respond, { method: args[0].method, args }, standard);
 }
 
 /** The context of a Worker's request, and the event of Next.js's middleware. */

@@ -18,5 +18,6 @@ export { type Refusal, type UnidentifiedRefusal } from "./response/own-answer.js
 export { type Problem } from "./response/problem.js";
 export { fieldRecord } from "./response/field-record.js";
 export { retryAfterSeconds, toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
-export { type Outcome, type Work } from "./response/work.js";
-export { type PassVerdict, type RefuseVerdict, type Responder, type SkipVerdict, type Verdict } from "./response/verdict.js";
+export { trackWork } from "./response/track-work.js";
+export { type Outcome } from "./response/work.js";
+export { type PassVerdict, type RefuseVerdict, type SkipVerdict, type Verdict } from "./response/verdict.js";

@@ -10,7 +10,7 @@ import { combine, createLimiter, createObserver, definePolicy, perSecond, unlimi
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
-import { createGate, draft7, triple, vendorHeaders, xRateLimit, type GateOptions, type Outcome, type Problem, type RefuseVerdict } from "sluice/http";
+import { createGate, draft7, trackWork, triple, vendorHeaders, xRateLimit, type GateOptions, type Outcome, type Problem, type RefuseVerdict, type Verdict } from "sluice/http";
 import * as forNode from "sluice/node";
 import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
 import * as forWeb from "sluice/web";
@@ -435,3 +435,21 @@ adapterSuite({ test, serve, lacks: { rawHead: "there is none" } });
 adapterSuite({ test, serve, lacks: { speed: "it is slow" } });
 // @ts-expect-error
 adapterSuite({ test, serve, lacks: { rawHead: true } });
+
+// What an author of an adapter tells of the work.
+declare const verdict: Verdict;
+const done = trackWork(verdict, { handled: Promise.resolve(), unread: true });
+expectTypeOf(done).toEqualTypeOf<(outcome: Outcome) => Promise<void>>();
+expectTypeOf(trackWork(verdict)).toEqualTypeOf(done);
+// @ts-expect-error -- a status is missing
+void done({ aborted: false });
+// @ts-expect-error -- says whether the client left
+void done({ status: 200 });
+// @ts-expect-error -- a promise
+trackWork(verdict, { handled: () => Promise.resolve() });
+// @ts-expect-error -- unknown
+trackWork(verdict, { closed: true });
+// @ts-expect-error -- a gate may answer later
+trackWork(Promise.resolve(verdict));
+// @ts-expect-error -- the verdict comes first
+forNode.answerOnNode({} as ServerResponse, {} as IncomingMessage, verdict);

@@ -1,7 +1,7 @@
 /** h3 2: `app.use(rateLimit({ policy, key: (event) => ["user", event.context.userId as string] }))`. */
 import { HTTPError, onDispose, toResponse, type H3Event, type Middleware } from "h3";
-import { createGate, fieldRecord, type GateOptions } from "sluice/http";
-import { boundUnreadBody, endOnClose } from "sluice/node";
+import { createGate, fieldRecord, trackWork, type GateOptions } from "sluice/http";
+import { answerOnNode, boundUnreadBody } from "sluice/node";
 import { applyToResponse, refusalResponse, webReader } from "sluice/web";
 
 export function rateLimit(options: GateOptions<H3Event>): Middleware {
@@ -14,11 +14,11 @@ export function rateLimit(options: GateOptions<H3Event>): Middleware {
     for (const [name, value] of Object.entries(fieldRecord(verdict, event.res.errHeaders.get("access-control-expose-headers")))) event.res.errHeaders.set(name, value);
     if (verdict.outcome === "refuse") return (boundUnreadBody(Object(event.runtime?.node?.res) as object), refusalResponse(verdict, event.req));
     let status = 500;
-    if (event.runtime?.node?.res) verdict.work.whenSettles(endOnClose, event.runtime.node.res); // it closes in any case
-    else onDispose(event, (reason) => void verdict.work.end(reason === undefined ? { status, aborted: false } : { status: 499, aborted: true }));
+    if (event.runtime?.node?.res) answerOnNode(verdict, event, event.runtime.node.res); // it closes in any case
+    else onDispose(event, (reason) => void trackWork(verdict)({ status, aborted: reason !== undefined }));
     try {
       const handled = Promise.resolve(next());
-      verdict.work.holdUntil(handled); // it may go on after its client left
+      trackWork(verdict, { handled }); // it may go on after its client left
       const response = applyToResponse(await toResponse(await handled, event), verdict);
       return ((status = response.status), response);
     } catch (error) {

@@ -1,8 +1,8 @@
 /** Koa 3: `app.use(rateLimit({ policy, key: (ctx) => ["user", ctx.state.user?.id] }))`, before body parsers. */
 import type { ServerResponse } from "node:http";
 import type { Context, Middleware } from "koa";
-import { createGate, fieldRecord, type GateOptions, type RespondOption } from "sluice/http";
-import { applyToNode, nodeReader, refuseOnNode } from "sluice/node";
+import { createGate, fieldRecord, trackWork, type GateOptions, type RespondOption } from "sluice/http";
+import { answerOnNode, nodeReader } from "sluice/node";
 
 export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Context, response: ServerResponse]>): Middleware {
   const gate = createGate<Context>(options, { method: (ctx) => ctx.method, header: (ctx, name) => ctx.headers[name], onDisconnect: ({ req }, leave) => nodeReader.onDisconnect(req, leave) });
@@ -11,12 +11,13 @@ export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Co
     try {
       const asked = gate(ctx);
       const verdict = "outcome" in asked ? asked : await asked;
-      if (verdict.outcome === "refuse") return ((ctx.respond = false), refuseOnNode(ctx.res, verdict, ctx)); // Koa sends nothing
       if (verdict.outcome === "skip") return await next();
-      applyToNode(ctx.res, verdict);
+      if (verdict.outcome === "refuse") ctx.respond = false; // Koa sends nothing
+      answerOnNode(verdict, ctx, ctx.res);
+      if (verdict.outcome === "refuse") return;
       fields = fieldRecord(verdict, ctx.res.getHeader("Access-Control-Expose-Headers"));
       const handled = next();
-      verdict.work.holdUntil(handled); // it may go on after its client left
+      trackWork(verdict, { handled }); // it may go on after its client left
       return await handled;
     } catch (thrown) {
       // Koa treats undefined as no error. Before an error page it removes all header fields except those of the error.

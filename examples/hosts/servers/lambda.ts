@@ -1,6 +1,6 @@
 /** AWS Lambda behind an HTTP API (payload format 2.0) or a function URL: `export const handler = rateLimit(options)(yourHandler)`. */
 import type { APIGatewayProxyEventV2 as Event, APIGatewayProxyStructuredResultV2 as Result, Context } from "aws-lambda";
-import { createGate, fieldRecord, type GateOptions } from "sluice/http";
+import { createGate, fieldRecord, trackWork, type GateOptions } from "sluice/http";
 
 type Handler = (event: Event, context: Context) => Promise<Result>;
 
@@ -13,6 +13,7 @@ export function rateLimit(options: GateOptions<Event>): (handler: Handler) => Ha
       const { "content-length": _length, ...headers } = fieldRecord(verdict); // the gateway counts the bytes itself
       return { statusCode: verdict.status, headers, body: event.requestContext.http.method === "HEAD" ? "" : verdict.body };
     }
+    const done = trackWork(verdict);
     let status = 500;
     try {
       const result = await handler(event, context);
@@ -21,7 +22,7 @@ export function rateLimit(options: GateOptions<Event>): (handler: Handler) => Ha
       const { "access-control-expose-headers": exposed, ...fields } = fieldRecord(verdict, own["access-control-expose-headers"]);
       return { ...result, headers: { ...fields, ...own, ...(exposed && { "access-control-expose-headers": exposed }) } };
     } finally {
-      await verdict.work.end({ status, aborted: false }); // before Lambda freezes the process
+      await done({ status, aborted: false }); // before Lambda freezes the process
     }
   };
 }

@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { HttpException, type CanActivate, type ExecutionContext } from "@nestjs/common";
 import { createGate, type Gate, type GateOptions } from "sluice/http";
-import { applyToNode, nodeReader, refuseOnNode, type NodeRequest } from "sluice/node";
+import { answerOnNode, nodeReader, type NodeRequest } from "sluice/node";
 
 /** Fastify's reply has Node's response as `raw`. Express's response is Node's. */
 type Reply = ServerResponse & { raw?: ServerResponse; headers(fields: object): void; hijack(): void };
@@ -13,15 +13,16 @@ export class RateLimitGuard<Request extends NodeRequest = NodeRequest> implement
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const reply = context.switchToHttp().getResponse<Reply>();
     const response = reply.raw ?? reply;
-    const verdict = await this.#gate(context.switchToHttp().getRequest<Request>(), [context]);
+    const request = context.switchToHttp().getRequest<Request>();
+    const verdict = await this.#gate(request, [context]);
     // Fastify keeps its own header fields: copied to Node's response before the verdict's, and all are copied back.
     const fastify = reply.raw?.headersSent === false ? reply : undefined;
     for (const [name, value] of Object.entries(fastify?.getHeaders() ?? {})) response.setHeader(name, value as string);
+    answerOnNode(verdict, request, response);
     if (verdict.outcome === "refuse") {
-      refuseOnNode(response, verdict);
       if (reply.raw) reply.hijack();
       throw new HttpException(JSON.parse(verdict.body) as object, verdict.status); // tells filters; the response is sent
-    } else if (verdict.outcome === "pass") applyToNode(response, verdict);
+    }
     fastify?.headers(response.getHeaders());
     return true;
   }

@@ -1,8 +1,8 @@
 /** ws: limits the connections that a user opens, and the messages that a user sends over all of them. `userOf` reads your session. */
 import { ServerResponse, type IncomingMessage, type Server } from "node:http";
 import { createLimiter, MemoryStore, perMinute, perSecond, whenDone } from "sluice";
-import { createGate, retryAfterSeconds } from "sluice/http";
-import { nodeReader, refuseOnNode } from "sluice/node";
+import { createGate, retryAfterSeconds, trackWork } from "sluice/http";
+import { answerOnNode, nodeReader } from "sluice/node";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 
 export function serveSockets(server: Server, userOf: (request: IncomingMessage) => string | undefined, onMessage: (socket: WebSocket, data: RawData) => void, store = new MemoryStore()): void {
@@ -13,11 +13,11 @@ export function serveSockets(server: Server, userOf: (request: IncomingMessage) 
   const sockets = new WebSocketServer({ noServer: true });
   const upgrade = async (request: IncomingMessage, head: Buffer, { socket } = request): Promise<void> => {
     const verdict = await gate(request);
-    if (verdict.outcome === "pass") socket.once("close", () => void verdict.work.end({ status: 101, aborted: false }));
+    socket.once("close", () => void trackWork(verdict)({ status: 101, aborted: false })); // the connection is the work
     if (verdict.outcome !== "refuse") return sockets.handleUpgrade(request, socket, head, (open) => sockets.emit("connection", open, request));
     const response = Object.assign(new ServerResponse(request), { shouldKeepAlive: false });
     response.assignSocket(socket);
-    refuseOnNode(response.once("finish", () => socket.end()), verdict);
+    answerOnNode(verdict, request, response.once("finish", () => socket.end()));
   };
   // Neither an error of the socket nor a rejection ends the process.
   server.on("upgrade", (request, socket, head) => (socket.on("error", () => socket.destroy()), upgrade(request, head).catch(() => socket.destroy())));

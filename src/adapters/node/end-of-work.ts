@@ -25,8 +25,7 @@ interface Writing {
 }
 
 /**
- * Ends the work of a request when its response or its connection has closed. `applyToNode` calls it. An adapter that
- * does not, and can reach Node's response, writes `verdict.work.whenSettles(endOnClose, response)`.
+ * Ends the work of a request when its response or its connection has closed.
  *
  * When a client leaves, Node closes only the response that is being written to the connection. Those that wait behind
  * it get no event, nor do those without a connection, such as the ones of express-ws.

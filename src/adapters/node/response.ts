@@ -1,19 +1,23 @@
 import { warnOnce } from "../../warnings/warnings.js";
 import { withoutContent, type FieldList } from "../../http/headers/field.js";
 import type { RequestReader } from "../../http/reader.js";
-import type { PassVerdict, RefuseVerdict, Responder } from "../../http/response/verdict.js";
+import { checkVerdict } from "../../http/response/track-work.js";
+import type { PassVerdict, RefuseVerdict, Responder, Verdict } from "../../http/response/verdict.js";
 import { isPromise } from "../../http/user-functions.js";
 import { toJson } from "../../http/response/own-answer.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";
 import { recordOf } from "../../http/response/field-record.js";
 import { EXPOSE, exposing } from "../../http/response/sent-fields.js";
-import { onClose, type Connected } from "./disconnect.js";
+import { onClose, type Closable } from "./disconnect.js";
 import { endOnClose, type ClosingResponse } from "./end-of-work.js";
 import { watchRespond } from "./watch-respond.js";
 import { boundUnreadBody } from "./unread-body.js";
 
 /** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
-export interface NodeRequest extends Connected {
+export interface NodeRequest {
+  readonly socket?: Closable | null | undefined;
+  /** The stream of an HTTP/2 request. */
+  readonly stream?: Closable | null | undefined;
   readonly method?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -42,6 +46,24 @@ export const nodeReader: Required<Omit<RequestReader<NodeRequest>, "adapter">> =
   header: (request, name) => request.headers[name],
   onDisconnect: onClose,
 };
+
+/**
+ * Carries out a verdict on a Node response. Call the handler afterwards, unless the verdict is a refusal.
+ *
+ * A refusal is sent whole: what the options `respond` and `unidentified` answer, or the problem document. `request` is
+ * the object that the gate got. An unread request body is discarded: at most 4 MB, for at most 1,000 ms. Then the
+ * connection is closed. An allowed request gets the fields, and its work ends when the response or the connection has
+ * closed. Where the headers were already sent, there are no fields, and one process warning.
+ * @example
+ * const verdict = await gate(request);
+ * answerOnNode(verdict, request, response);
+ * if (verdict.outcome !== "refuse") response.end("hello");
+ */
+export function answerOnNode(verdict: Verdict, request: object, response: NodeResponse): void {
+  checkVerdict(verdict);
+  if (verdict.outcome === "refuse") refuseOnNode(response, verdict, request);
+  else if (verdict.outcome === "pass") applyToNode(response, verdict);
+}
 
 /**
  * Sets the fields of an allowed request on a Node response, and ends its work when the response closes. Call it before

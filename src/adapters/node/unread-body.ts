@@ -28,7 +28,7 @@ interface RefusedResponse {
 
 /**
  * Limits how much of a refused request's body a Node server reads: at most `maxBytes` (4,000,000), for at most `maxMs`
- * (1,000) after the response. Then the connection closes. Call it before you send the refusal. `refuseOnNode` calls it
+ * (1,000) after the response. Then the connection closes. Call it before you send the refusal. `answerOnNode` calls it
  * itself.
  *
  * A body that ends within these limits keeps its connection. A longer `Content-Length` adds `Connection: close`. Has no

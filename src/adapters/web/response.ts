@@ -44,7 +44,9 @@ function applyToHeaders(headers: Headers, { fields, expose }: PassVerdict): void
 }
 
 /**
- * Returns the whole response to a refused request. It has no body when `request` is a HEAD request.
+ * Returns the whole response to a refused request: what the options `respond` and `unidentified` answer, or the problem
+ * document. It has no body when `request` is a HEAD request. `args` are the arguments of the framework's handlers,
+ * which the options get; without them, they get `request`.
  * @example
  * const policy = { capacity: 30, refill: perSecond(5) };
  * const gate = createGate<Request>({ policy, key: () => "user:42" }, webReader);
@@ -55,9 +57,15 @@ function applyToHeaders(headers: Headers, { fields, expose }: PassVerdict): void
  *   return verdict.outcome === "pass" ? applyToResponse(response, verdict) : response;
  * }
  */
-export function refusalResponse(verdict: RefuseVerdict, request?: { readonly method: string }): Response {
-  const body = request?.method === "HEAD" ? null : verdict.body;
-  return new Response(body, { status: verdict.status, headers: refusalHeaders(verdict, new Headers()) });
+export function refusalResponse(
+  verdict: RefuseVerdict, request: { readonly method: string }, args: readonly unknown[] = [request],
+): Response | Promise<Response> {
+  const { method } = request;
+  const standard = (): Response => {
+    const headers = refusalHeaders(verdict, new Headers());
+    return new Response(method === "HEAD" ? null : verdict.body, { status: verdict.status, headers });
+  };
+  return verdict.respond === null ? standard() : respondOnWeb(verdict, verdict.respond, { method, args }, standard);
 }
 
 /** Returns `headers` with the fields of a refusal. They replace earlier values. */

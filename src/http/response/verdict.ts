@@ -21,7 +21,7 @@ export interface PassVerdict {
   /** Names to append to `Access-Control-Expose-Headers`. Empty unless the request has an `Origin`. */
   readonly expose: readonly string[];
   readonly decision: Decision;
-  /** The work of the request. Tell it when the work has ended, even if the client disconnected. */
+  /** @internal The work of the request, which `answerOnNode` and `trackWork` end. */
   readonly work: Work;
 }
 
@@ -39,7 +39,9 @@ export interface RefuseVerdict {
   readonly body: string;
   /** Null when the request was refused without a decision, because it has no key. */
   readonly decision: Decision | null;
-  /** The option that answers this request, or null without one. `refuseOnNode` and `respondOnWeb` call it. */
+  /**
+   * @internal The option that answers this request, or null without one. `answerOnNode` and `refusalResponse` call it.
+   */
   readonly respond: Responder | null;
 }
 

@@ -114,7 +114,9 @@ export const responseCases: readonly AdapterCase[] = [
   },
   {
     name: "37 · scripts of other origins can read the fields, and the names that the CORS middleware exposes",
-    cause: "The adapter overwrites Access-Control-Expose-Headers. Use `applyToNode` or `applyToResponse` of sluice/http.",
+    cause:
+      "The adapter overwrites Access-Control-Expose-Headers. " +
+      "Use `answerOnNode` of sluice/node or `applyToResponse` of sluice/web.",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
       const allowed = await server.request("/cors", { headers: ORIGIN });

@@ -48,9 +48,9 @@ describe("fieldRecord", () => {
 describe("refusalResponse", () => {
   test("12 · is the whole response, without a body for HEAD", async () => {
     const [, refuse] = await verdicts();
-    const response = refusalResponse(refuse, new Request("http://localhost/"));
+    const response = await refusalResponse(refuse, new Request("http://localhost/"));
     expect([response.status, response.headers.get("Retry-After"), await response.text()]).toEqual([429, "3", refuse.body]);
-    const head = refusalResponse(refuse, { method: "HEAD" });
+    const head = await refusalResponse(refuse, { method: "HEAD" });
     expect([head.status, head.headers.get("Content-Length"), await head.text()]).toEqual([429, String(refuse.body.length), ""]);
   });
 });

@@ -27,7 +27,7 @@ const NOT_JSON: Readonly<Record<string, () => unknown>> = {
 export const jsonAnswerCases: readonly AdapterCase[] = [
   {
     name: "`respond` returns an object literal, which is sent as JSON with the status and the fields of the limit",
-    cause: "The adapter drops what `respond` returns. Use `refuseOnNode` or `respondOnWeb`.",
+    cause: "The adapter drops what `respond` returns. Use `answerOnNode` or `refusalResponse`.",
     needs: "respond",
     async run(start) {
       for (const later of [false, true]) {
@@ -63,7 +63,7 @@ export const jsonAnswerCases: readonly AdapterCase[] = [
   },
   {
     name: "a `respond` function that returns an object that JSON cannot hold leaves the standard document",
-    cause: "The adapter does not watch `respond`. Use `refuseOnNode` or `respondOnWeb`.",
+    cause: "The adapter does not watch `respond`. Use `answerOnNode` or `refusalResponse`.",
     needs: "respond",
     async run(start) {
       const server = await start({
@@ -110,7 +110,7 @@ export const jsonAnswerCases: readonly AdapterCase[] = [
   },
   {
     name: "an `unidentified` function returns an object literal, which is sent as JSON with the status 401",
-    cause: "The adapter drops what the function returns. Use `refuseOnNode` or `respondOnWeb`.",
+    cause: "The adapter drops what the function returns. Use `answerOnNode` or `refusalResponse`.",
     needs: "respond",
     async run(start) {
       const server = await start({ answerUnidentified: async ({ problem }) => answerOf({ ...problem, login: "/login" }) });
@@ -123,7 +123,7 @@ export const jsonAnswerCases: readonly AdapterCase[] = [
   },
   ...STORE_KINDS.map(([kind, storeOf]): AdapterCase => ({
     name: `an \`unidentified\` function that fails leaves the standard document, with ${kind}`,
-    cause: "The adapter does not watch the function. Use `refuseOnNode` or `respondOnWeb`.",
+    cause: "The adapter does not watch the function. Use `answerOnNode` or `refusalResponse`.",
     needs: "respond",
     async run(start) {
       const unreadable = Object.entries(NOT_JSON).map(([what, make]) => [`returns ${what}`, () => answerOf(make())] as const);

@@ -89,7 +89,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   },
   ...STORE_KINDS.map(([kind, storeOf]): AdapterCase => ({
     name: `a \`respond\` function that fails leaves the standard document, with ${kind}`,
-    cause: "The adapter does not watch `respond`. Use `refuseOnNode` of sluice/node or `respondOnWeb` of sluice/web.",
+    cause: "The adapter does not watch `respond`. Use `answerOnNode` of sluice/node or `refusalResponse` of sluice/web.",
     needs: "respond",
     async run(start) {
       const faults = { ...FAULTS, "sends nothing": () => undefined, "sends nothing later": async () => undefined };
@@ -109,7 +109,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
     name: "a `respond` function that sends an informational status leaves the standard document",
     cause:
       "The adapter sends a 1xx as the response, and the client waits for another. " +
-      "Use `refuseOnNode` of sluice/node or `respondOnWeb` of sluice/web.",
+      "Use `answerOnNode` of sluice/node or `refusalResponse` of sluice/web.",
     needs: "respond",
     async run(start) {
       const server = await start({
@@ -125,7 +125,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   },
   ...Object.entries(UNSENDABLE).map(([what, make]): AdapterCase => ({
     name: `a \`respond\` function that returns ${what} leaves the standard document`,
-    cause: "The server sends the Response after the adapter has returned it, and fails. Use `respondOnWeb` of sluice/web.",
+    cause: "The server sends the Response after the adapter has returned it, and fails. Use `refusalResponse` of sluice/web.",
     needs: ["responses", "respond"],
     async run(start) {
       const response = await make();
@@ -137,7 +137,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   })),
   {
     name: "a `respond` function that returns one Response for all requests sends it once, and then the standard document",
-    cause: "The body of a Response can be sent once. Use `respondOnWeb` of sluice/web.",
+    cause: "The body of a Response can be sent once. Use `refusalResponse` of sluice/web.",
     needs: ["responses", "respond"],
     async run(start) {
       const response = new Response(SLOW_DOWN.body, { status: 420 });
