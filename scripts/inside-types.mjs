@@ -4,7 +4,7 @@ export const INSIDE_TYPES = [
   "AnyKey", "AnyRespond", "Closable", "ExpressRespond", "FastifyGateOptions", "FastifyHookOptions", "FastifyOwnOptions",
   "FastifyPluginOptions", "FastifyRespond", "HonoRespond", "IfLimiter", "Limited", "LimitedListener", "LimiterGateOptions",
   "LimiterRateLimitOptions", "MaybeKeyPart", "NodeRespond", "NoOptions", "OverDefaults", "PolicyGateOptions",
-  "PolicyRateLimitOptions", "WebRespond",
+  "PolicyRateLimitOptions", "RespondOption", "WebRespond",
 ];
 
 // The same of interfaces that an exported one extends. TypeDoc shows their members without their names.

@@ -16,7 +16,7 @@ import { callerOf, createPreflights, NOT_ASKED } from "./caller.js";
 import { DEFAULT_STYLES } from "./headers/styles.js";
 import { createHeaderWriter, type HeaderWriter } from "./headers/writer.js";
 import { checkGateOptions, type CheckedOptions } from "./options/check-options.js";
-import type { AdapterOptions, AnyRespond, GateOptions, NoOptions } from "./options/options.js";
+import type { AnyRespond, GateOptions, NoOptions } from "./options/options.js";
 import type { RequestReader } from "./reader.js";
 import { disconnectedRefusal } from "./response/refusal.js";
 import type { GateCharge, GateCharges } from "./response/work.js";
@@ -64,7 +64,7 @@ const PLAN_CURE = "Return a policy for a plan that you do not know, too";
  * const verdict = await gate(new Request("http://localhost/inbox"));
  */
 export function createGate<Request, Rest extends readonly unknown[] = [], K = Key>(
-  given: AdapterOptions<Request, Rest, K> | (NoOptions<GateOptions<Request, Rest, K>> & AnyRespond),
+  given: (GateOptions<Request, Rest, K> | NoOptions<GateOptions<Request, Rest, K>>) & AnyRespond,
   reader: RequestReader<Request>,
 ): Gate<Request, Rest> {
   const options = checkGateOptions<Request, Rest>(given, reader.adapter);

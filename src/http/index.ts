@@ -12,7 +12,7 @@ export {
   draft7, retryAfterDate, vendorHeaders, xRateLimit, type ResetFormat, type VendorHeaders,
 } from "./headers/other-styles.js";
 export { createHeaderWriter, type HeaderWriter } from "./headers/writer.js";
-export { type AdapterOptions, type GateOptions, type RespondOption, type WebAnswer } from "./options/options.js";
+export { type AdapterOptions, type GateOptions, type WebAnswer } from "./options/options.js";
 export { type RequestReader } from "./reader.js";
 export { type Refusal, type UnidentifiedRefusal } from "./response/own-answer.js";
 export { type Problem } from "./response/problem.js";

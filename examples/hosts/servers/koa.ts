@@ -1,10 +1,10 @@
 /** Koa 3: `app.use(rateLimit({ policy, key: (ctx) => ["user", ctx.state.user?.id] }))`, before body parsers. */
 import type { ServerResponse } from "node:http";
 import type { Context, Middleware } from "koa";
-import { createGate, fieldRecord, trackWork, type GateOptions, type RespondOption } from "sluice/http";
+import { createGate, fieldRecord, trackWork, type AdapterOptions } from "sluice/http";
 import { answerOnNode, nodeReader } from "sluice/node";
 
-export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Context, response: ServerResponse]>): Middleware {
+export function rateLimit(options: AdapterOptions<Context, [ctx: Context, response: ServerResponse]>): Middleware {
   const gate = createGate<Context>(options, { method: (ctx) => ctx.method, header: (ctx, name) => ctx.headers[name], onDisconnect: ({ req }, leave) => nodeReader.onDisconnect(req, leave) });
   return async (ctx, next) => {
     let fields = {};

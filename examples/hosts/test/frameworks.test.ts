@@ -11,10 +11,10 @@ describe("h3", () => adapterSuite({ test, serve: serveH3, lacks: h3Lacks }));
 describe("NestJS on Express", () => adapterSuite({ test, serve: serveNestOnExpress, lacks: nestLacks }));
 describe("NestJS on Fastify", () => adapterSuite({ test, serve: serveNestOnFastify, lacks: nestLacks }));
 
-test("each file has fewer than 30 lines, so that it can be read before it is copied", () => {
+test("each file has fewer than 45 lines, so that it can be read before it is copied", () => {
   const folder = new URL("../servers/", import.meta.url);
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const lines = files.map((file) => [file, readFileSync(new URL(file, folder), "utf8").split("\n").length - 1] as const);
   expect(lines).toHaveLength(7);
-  expect(lines.filter(([, count]) => count >= 30)).toEqual([]);
+  expect(lines.filter(([, count]) => count >= 45)).toEqual([]);
 });

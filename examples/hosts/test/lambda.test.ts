@@ -1,7 +1,7 @@
 import { MemoryStore } from "sluice";
 // The example for AWS Lambda, with events as an HTTP API sends them (payload format 2.0).
 import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
-import type { AdapterOptions, Outcome } from "sluice/http";
+import type { Outcome } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
 import { rateLimit } from "../servers/lambda.js";
@@ -35,12 +35,14 @@ function eventOf(user: string | undefined, { method = "GET", headers = {} }: { m
   } as APIGatewayProxyEventV2;
 }
 
-function limit(options: Partial<AdapterOptions<APIGatewayProxyEventV2>> = {}) {
+type Options = Parameters<typeof rateLimit>[0];
+
+function limit(options: Partial<Options> = {}) {
   const clock = new ManualClock();
   const policy = { name: "inbox", capacity: 2, refill: { tokens: 1, everyMs: 1_500 } };
   type Authorized = { requestContext: { authorizer: { jwt: { claims: { sub?: string } } } } };
   const key = (event: APIGatewayProxyEventV2) => ["user", (event as unknown as Authorized).requestContext.authorizer.jwt.claims.sub] as const;
-  return { clock, limited: rateLimit({ policy, key, store: new MemoryStore({ clock: clock.now }), ...options } as AdapterOptions<APIGatewayProxyEventV2>) };
+  return { clock, limited: rateLimit({ policy, key, store: new MemoryStore({ clock: clock.now }), ...options } as Options) };
 }
 
 test("an allowed event gets the handler's result, cookies and body included, and the fields", async () => {
@@ -107,4 +109,22 @@ test("a skipped event gets the handler's result as it is, and an event without a
   expect(await skipping(eventOf("ann"), context)).toEqual({ statusCode: 204 });
   const refusing = limit({ unidentified: "refuse" }).limited(async () => ({ statusCode: 200 }));
   expect(await refusing(eventOf(undefined), context)).toMatchObject({ statusCode: 401, headers: { "www-authenticate": "Bearer" } });
+});
+
+test("`respond` answers a refusal with an object or a Response, and an `unidentified` function a 401", async () => {
+  const seen: unknown[] = [];
+  const { limited } = limit({
+    respond: ({ retryAfter }, event, given) => {
+      seen.push([event.rawPath, given]);
+      return seen.length === 1 ? { wait: retryAfter } : new Response("slow down", { status: 420, headers: [["X-Own", "yes"], ["Set-Cookie", "a=1"], ["Set-Cookie", "b=2"]] });
+    },
+    unidentified: ({ status }) => ({ status }),
+  });
+  const handler = limited(async () => ({ statusCode: 204 }));
+  for (let i = 0; i < 2; i++) await handler(eventOf("ann"), context);
+  const [object, response, unknown] = [await handler(eventOf("ann"), context), await handler(eventOf("ann"), context), await handler(eventOf(undefined), context)];
+  expect(object).toMatchObject({ statusCode: 429, body: '{"wait":2}', headers: { "content-type": "application/json", "retry-after": "2", "cache-control": "no-store" } });
+  expect(response).toMatchObject({ statusCode: 420, body: "slow down", cookies: ["a=1", "b=2"], headers: { "x-own": "yes", "retry-after": "2" } });
+  expect(unknown).toMatchObject({ statusCode: 401, body: '{"status":401}' });
+  expect(seen).toEqual([["/inbox", context], ["/inbox", context]]);
 });

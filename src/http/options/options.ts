@@ -21,8 +21,14 @@ import type { Outcome } from "../response/work.js";
 export type GateOptions<Request, Rest extends readonly unknown[] = [], K = Key> =
   PolicyGateOptions<Request, Rest> | LimiterGateOptions<Request, Rest, K>;
 
-/** What every adapter takes: the options of a gate, and how it answers a refused or an unidentified request. */
-export type AdapterOptions<Request, Rest extends readonly unknown[] = [], K = Key> = GateOptions<Request, Rest, K> & AnyRespond;
+/**
+ * What every adapter takes: the options of a gate, and how it answers a refused or an unidentified request. `Args`
+ * lists the arguments that `respond` and an `unidentified` function get after the refusal, and `Answer` is what they
+ * may return.
+ */
+export type AdapterOptions<
+  Request, Args extends unknown[] = [request: Request], Answer = unknown, Rest extends readonly unknown[] = [], K = Key,
+> = GateOptions<Request, Rest, K> & RespondOption<Args, Answer>;
 
 /** The options with `policy`. The gate makes a limiter from them. */
 export type PolicyGateOptions<Request, Rest extends readonly unknown[] = []> =

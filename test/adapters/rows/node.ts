@@ -1,5 +1,5 @@
 import { createServer, ServerResponse, type IncomingMessage, type RequestListener } from "node:http";
-import type { GateOptions, RespondOption } from "sluice/http";
+import type { AdapterOptions } from "sluice/http";
 import { rateLimit, reportCost } from "sluice/node";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import type { Ask } from "./answers.js";
@@ -12,7 +12,7 @@ type Listen = (request: IncomingMessage, response: ServerResponse) => unknown;
 export const nodeLacks = { responses: "`respond` sends the response itself" };
 
 /** An adapter for Node's own server. */
-export type NodeAdapter = (options: GateOptions<IncomingMessage> & RespondOption<[IncomingMessage, ServerResponse]>) => (listener: Listen) => Listen;
+export type NodeAdapter = (options: AdapterOptions<IncomingMessage, [IncomingMessage, ServerResponse]>) => (listener: Listen) => Listen;
 
 /** The suite's routes on Node's own server, under this package's adapter or another. */
 export function serveNode(setup: AdapterSetup, adapter: NodeAdapter = rateLimit): Promise<RunningServer> {

@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import { createEventStream, H3, handleCors, HTTPError, toNodeHandler, type H3Event } from "h3";
 import { reportCost } from "sluice/http";
-import type { AdapterSetup, RunningServer } from "sluice/testing";
+import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
+import type { Ask } from "../../../../test/adapters/rows/answers.js";
 import { listen } from "../../../../test/adapters/rows/listen.js";
 import { rateLimit } from "../../servers/h3.js";
 
@@ -10,13 +11,20 @@ export const h3Lacks = {
   rawHead: "a Response has no head to write by hand",
   earlyHead: "a Response is sent only when it is returned",
   upgrades: "h3 gets no upgrade",
-  respond: "h3 adds the refusal's errHeaders to a response of the user's own",
 };
 
 /** The suite's routes on h3. */
 export function serveH3(setup: AdapterSetup): Promise<RunningServer> {
   const read = ({ req, url }: H3Event) => ({ method: req.method, path: url.pathname, header: (name: string) => req.headers.get(name) });
-  const limited = rateLimit(setup.options(read));
+  const { answer, answerUnidentified } = setup;
+  // Nonsense where the suite wants none.
+  const send = (known: SuiteAnswer | undefined): Response =>
+    (known && ("returns" in known ? known.returns : new Response(known.body, { status: known.status, headers: known.fields }))) as Response;
+  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, event: H3Event): Response | Promise<Response> => {
+    const given = ask(refusal, read(event));
+    return given instanceof Promise ? given.then(send) : send(given);
+  };
+  const limited = rateLimit({ ...setup.options(read), ...(answer && { respond: answerBy(answer) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }) });
   const limitedBulk = rateLimit(setup.bulk(read));
   const app = new H3({ silent: true });
 

@@ -6,7 +6,8 @@ import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter, type NestFastifyApplication } from "@nestjs/platform-fastify";
 import { concat, from, type Observable } from "rxjs";
 import { reportCost, type NodeRequest } from "sluice/node";
-import type { AdapterSetup, RunningServer, SuiteRequest } from "sluice/testing";
+import type { AdapterSetup, RunningServer, SuiteAnswer, SuiteRequest } from "sluice/testing";
+import type { Ask } from "../../../../test/adapters/rows/answers.js";
 import { RateLimitGuard } from "../../servers/nest-guard.js";
 
 const AFTER_BODIES = "a guard runs after the body parser";
@@ -18,7 +19,7 @@ export const nestLacks = {
   upgrades: "NestJS passes no upgrade to a guard",
   beforeBodies: AFTER_BODIES,
   unreadBodies: AFTER_BODIES,
-  respond: "the guard sends the refusal and throws",
+  responses: "`respond` sends the response itself",
 };
 
 /** Express's response, or Fastify's reply. */
@@ -80,7 +81,14 @@ function moduleOf(setup: AdapterSetup): new () => object {
     },
   };
 
-  const limited = new RateLimitGuard(setup.options(read));
+  const { answer, answerUnidentified } = setup;
+  const send = (response: ServerResponse, known: SuiteAnswer | undefined): unknown =>
+    known && ("returns" in known ? known.returns : response.writeHead(known.status, known.fields).end(known.body));
+  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, request: SuiteReq, response: ServerResponse): unknown => {
+    const given = ask(refusal, read(request));
+    return given instanceof Promise ? given.then((known) => send(response, known)) : send(response, given);
+  };
+  const limited = new RateLimitGuard({ ...setup.options(read), ...(answer && { respond: answerBy(answer) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }) });
   const limitedBulk = new RateLimitGuard(setup.bulk(read));
 
   @Controller()
