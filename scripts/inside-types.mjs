@@ -1,11 +1,15 @@
-// Types in signatures that no entry exports: parts of the options of gates and adapters. An editor shows their members,
-// and nobody needs to name them.
+// Types in signatures that no entry exports: parts of options, and what a type is computed by. An editor shows their
+// members, and nobody needs to name them.
 export const INSIDE_TYPES = [
-  "AnyKey", "AnyRespond", "Closable", "ExpressRespond", "FastifyGateOptions", "FastifyHookOptions", "FastifyOwnOptions",
-  "FastifyPluginOptions", "FastifyRespond", "HonoRespond", "IfLimiter", "Limited", "LimitedListener", "LimiterGateOptions",
-  "LimiterRateLimitOptions", "MaybeKeyPart", "NodeRespond", "NoOptions", "OverDefaults", "PolicyGateOptions",
-  "PolicyRateLimitOptions", "RespondOption", "WebRespond",
+  "AbortSignalLike", "AddressKey", "AnyKey", "AnyLimiter", "AnyRespond", "BucketCall", "Closable", "Dating", "DecisionOf",
+  "DurableObjectClass", "ExpressRespond", "FastifyGateOptions", "FastifyHookOptions", "FastifyOwnOptions",
+  "FastifyPluginOptions", "FastifyRespond", "HeaderSource", "HonoRespond", "IfLimiter", "InFlightOptions", "IoredisLike",
+  "KeysOf", "Limited", "LimitedListener", "LimiterGateOptions", "LimiterRateLimitOptions", "ManyLimitsPolicy",
+  "MaybeKeyPart", "NodeRedisLike", "NodeRespond", "NoOptions", "OverDefaults", "PolicyGateOptions",
+  "PolicyRateLimitOptions", "QuotaOptions", "RateLimitedFacts", "RateOptions", "RespondOption", "SingleInFlightPolicy",
+  "SingleQuotaPolicy", "SingleRatePolicy", "SingleWindowPolicy", "SyncOf", "TrafficResponse", "UpstashLike", "WebRespond",
+  "WindowOptions",
 ];
 
 // The same of interfaces that an exported one extends. TypeDoc shows their members without their names.
-export const INSIDE_BASES = ["ClosingResponse"];
+export const INSIDE_BASES = ["CheckedNumbers", "ClosingResponse", "DecisionFacts", "InFlightTimes", "SqlDatabaseOptions"];

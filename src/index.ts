@@ -10,27 +10,21 @@
 export { monotonicClock, type Clock, type TwoClocks } from "./core/clock.js";
 export { type Cost } from "./core/cost.js";
 export { type Costs } from "./core/limit.js";
-export { type Allowed, type Decision, type DecisionFacts, type Reading, type Refused } from "./core/decision.js";
+export { type Allowed, type Decision, type Reading, type Refused } from "./core/decision.js";
 export { SluiceError } from "./core/errors.js";
 export { type BreakerOptions, type GuardOptions, type OnStoreError } from "./port/guard-options.js";
 export { type Key, type KeyPart } from "./core/key.js";
 export {
-  perDay, perHour, perMinute, perSecond, type CheckedNumbers, type InFlight, type InFlightOptions, type Limit,
-  type LimitNumbers, type LimitOptions, type Quota, type QuotaOptions, type Rate, type RateOptions, type Refill,
-  type SlidingWindow, type WindowOptions,
+  perDay, perHour, perMinute, perSecond, type InFlight, type Limit, type LimitOptions, type Quota, type Rate, type Refill,
+  type SlidingWindow,
 } from "./core/limit.js";
-export {
-  type Dating, type InFlightTimes, type Move, type Origin, type Renewal, type Returns, type ReturnsAfter,
-} from "./core/model.js";
+export { type Move, type Origin, type Renewal, type Returns, type ReturnsAfter } from "./core/model.js";
 export { afterMs } from "./limits/window.js";
 export { whenDone, type WhenDoneOptions } from "./limits/in-flight.js";
 export {
   daily, monthly, weekly, type DailyOptions, type MonthlyOptions, type Weekday, type WeeklyOptions,
 } from "./limits/quota.js";
-export {
-  definePolicy, type InlineLimit, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleInFlightPolicy,
-  type SingleQuotaPolicy, type SingleRatePolicy, type SingleWindowPolicy,
-} from "./core/policy.js";
+export { definePolicy, type Policy, type PolicyOptions } from "./core/policy.js";
 export { type Charge, type StoreAnswer, type StoreCall, type StoreVerb } from "./core/records.js";
 export {
   type AsyncStore, type LimitKind, type MaybePromise, type Store,
@@ -52,11 +46,8 @@ export {
 export { createObserver } from "./limiter/observer.js";
 export { type LimiterOptions } from "./limiter/options.js";
 export { run, type RunOptions } from "./limiter/verbs/run.js";
-export {
-  type AnyLimiter, type CombinedDecision, type DecisionOf, type KeyOf, type KeysOf, type Members, type SyncOf,
-} from "./limiter/several/combination.js";
+export { type CombinedDecision, type Members } from "./limiter/several/combination.js";
 export { combine } from "./limiter/several/combine.js";
 export { createWaiter, type Waiter, type WaiterOptions, type WaiterConsumeOptions } from "./limiter/waiting/create-waiter.js";
-export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address/address-key.js";
+export { addressKey, type AddressKeyOptions } from "./http/address/address-key.js";
 export { silenceWarnings, type WarningCode } from "./warnings/warnings.js";
-export { type AbortSignalLike } from "./platform.js";

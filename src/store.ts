@@ -1,12 +1,12 @@
 /**
- * For authors of stores: the port, the guard of a store that can fail, the arithmetic over records, portable keys, and
- * stores over any database with compare-and-set or transactions.
+ * For authors of stores: the port, the guard of a store that can fail, the arithmetic over records, names of buckets,
+ * and stores over any database with compare-and-set or transactions.
  * @module sluice/store
  */
-export { fullBucket, type Bucket } from "./core/bucket.js";
+export { type Bucket } from "./core/bucket.js";
 export { readClock, type Clock, type TwoClocks } from "./core/clock.js";
 export { type Cost } from "./core/cost.js";
-export { costAt, type Costs } from "./core/limit.js";
+export { type Costs } from "./core/limit.js";
 export { type Decision } from "./core/decision.js";
 export { type GuardOptions } from "./port/guard-options.js";
 export { type Limit } from "./core/limit.js";
@@ -20,9 +20,8 @@ export {
 } from "./port/store.js";
 export { guard } from "./guard/guard.js";
 export { bucketName } from "./stores/shared/bucket-name.js";
-export { portableKey } from "./stores/shared/bucket-name.js";
 export { decodeRecords, encodeRecords } from "./stores/shared/records.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
 export { casStore, type CasBackend, type CasStoreOptions, type Versioned } from "./stores/cas.js";
 export { type Time } from "./port/time.js";
-export { sqlStore, type SqlDatabase, type SqlDatabaseOptions, type SqlRow, type SyncSqlDatabase } from "./stores/sql/sql.js";
+export { sqlStore, type SqlDatabase, type SqlRow, type SyncSqlDatabase } from "./stores/sql/sql.js";

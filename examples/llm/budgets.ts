@@ -1,7 +1,7 @@
 /** The budgets of a gateway, for each model: what one user may do, and what all users of a team may do together. */
 import {
-  combine, createLimiter, definePolicy, monthly, perMinute, whenDone, type InFlightOptions, type LimitOptions,
-  type LimiterOptions, type Policy, type QuotaOptions, type RateOptions, type Store,
+  combine, createLimiter, definePolicy, monthly, perMinute, whenDone, type LimitOptions, type LimiterOptions,
+  type Policy, type Refill, type Renewal, type Returns, type Store,
 } from "sluice";
 
 /** The user and team that pay, as your authentication verified them. */
@@ -9,6 +9,8 @@ export interface Caller {
   readonly user: string;
   readonly team: string;
 }
+
+type RateOptions = Extract<LimitOptions, { readonly refill: Refill }>;
 
 /** The limits per minute, of one user or of a team. */
 export interface Minute {
@@ -19,9 +21,9 @@ export interface Minute {
 /** The four limits of one user. */
 export interface UserLimits extends Minute {
   /** The tokens of a calendar month. */
-  readonly month: QuotaOptions;
+  readonly month: Extract<LimitOptions, { readonly renews: Renewal }>;
   /** The answers under way at one instant. */
-  readonly parallel: InFlightOptions;
+  readonly parallel: Extract<LimitOptions, { readonly returns: Returns }>;
 }
 
 /** The budgets of one model: for each user, and for all users of a team together. */

@@ -5,7 +5,7 @@
  */
 export { countdown, type CountdownOptions } from "./countdown.js";
 export { createFetch } from "./fetch/create-fetch.js";
-export { RateLimitedError, type RateLimitedFacts } from "./fetch/error.js";
+export { RateLimitedError } from "./fetch/error.js";
 export {
   type CallOptions,
   type ClientFetch,
@@ -15,7 +15,6 @@ export {
   type Timing,
   type Traffic,
   type TrafficCall,
-  type TrafficResponse,
   type WaitInfo,
   type WaitReason,
 } from "./fetch/options.js";
@@ -29,4 +28,4 @@ export { gemini } from "./vendors/gemini.js";
 export { github } from "./vendors/github.js";
 export { openai } from "./vendors/openai.js";
 export { parseVendorLimits } from "./vendors/vendor-limits.js";
-export { parseRetryAfter, type HeaderSource } from "../http/retry-after/retry-after.js";
+export { parseRetryAfter } from "../http/retry-after/retry-after.js";

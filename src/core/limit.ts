@@ -2,7 +2,7 @@ import { checkName, checkOptions, expected, ownMembers, positiveInteger, show, w
 import { ALL_UNITS, RATE } from "./bucket.js";
 import type { Costs, Limit, Refill, Renewal, Returns, ReturnsAfter } from "./model.js";
 
-export type { CheckedNumbers, Costs, InFlight, Limit, Quota, Rate, Refill, SlidingWindow } from "./model.js";
+export type { Costs, InFlight, Limit, Quota, Rate, Refill, SlidingWindow } from "./model.js";
 
 /** The numbers of one limit, as a user writes them: a rate with `refill`, a quota with `renews`, or `returns`. */
 export type LimitOptions = RateOptions | QuotaOptions | InFlightOptions | WindowOptions;
@@ -16,7 +16,7 @@ export interface RateOptions extends LimitNumbers {
 }
 
 /** A quota: all its tokens come back at a date. */
-export interface QuotaOptions extends LimitNumbers {
+interface QuotaOptions extends LimitNumbers {
   /** Whole tokens of one period. At least 1. */
   readonly capacity: number;
   /** When the quota starts again, such as `monthly({ timeZone: "Europe/Berlin" })`. */
@@ -26,7 +26,7 @@ export interface QuotaOptions extends LimitNumbers {
 }
 
 /** A limit in flight: its tokens come back when the work that took them is done. */
-export interface InFlightOptions extends LimitNumbers {
+interface InFlightOptions extends LimitNumbers {
   /** Whole tokens that may be in flight at once. At least 1. */
   readonly capacity: number;
   /** When the tokens come back: `whenDone()`. */
@@ -36,7 +36,7 @@ export interface InFlightOptions extends LimitNumbers {
 }
 
 /** A sliding window: never more than `capacity` in any stretch of so many milliseconds. */
-export interface WindowOptions extends LimitNumbers {
+interface WindowOptions extends LimitNumbers {
   /** The most whole tokens in any such stretch. At least 1. */
   readonly capacity: number;
   /** When each token comes back: `afterMs(60_000)`. */
@@ -46,7 +46,7 @@ export interface WindowOptions extends LimitNumbers {
 }
 
 /** The numbers that all limits have. */
-export interface LimitNumbers {
+interface LimitNumbers {
   /** Names the limit within its policy: 1 to 64 letters, digits and `_ - .`. Default: its position, `"1"`, `"2"`, … */
   readonly name?: string | undefined;
   /**

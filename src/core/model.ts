@@ -84,7 +84,7 @@ export interface SlidingWindow extends CheckedNumbers {
 }
 
 /** The numbers of a checked limit. */
-export interface CheckedNumbers {
+interface CheckedNumbers {
   /** Unique within its policy. */
   readonly name: string;
   /** Whole tokens that the bucket can hold. */

@@ -17,7 +17,7 @@ export { type RequestReader } from "./reader.js";
 export { type Refusal, type UnidentifiedRefusal } from "./response/own-answer.js";
 export { type Problem } from "./response/problem.js";
 export { fieldRecord } from "./response/field-record.js";
-export { retryAfterSeconds, toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
+export { retryAfterSeconds } from "./retry-after/retry-after.js";
 export { trackWork } from "./response/track-work.js";
 export { type Outcome } from "./response/work.js";
 export { type PassVerdict, type RefuseVerdict, type SkipVerdict, type Verdict } from "./response/verdict.js";

@@ -1,10 +1,11 @@
 // Law L19: one request may cost each limit of a policy differently.
 import fc from "fast-check";
-import { createLimiter, definePolicy, TokenBucket, type Cost, type ManyLimitsPolicy, MemoryStore } from "sluice";
+import { createLimiter, definePolicy, TokenBucket, type Cost, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { readings } from "../../src/core/decision.js";
 import { costOf, onwardSteps, policies, refillMs, resolve, starts, type RateNumbers } from "../helpers/arbitraries.js";
+import type { ManyLimitsPolicy } from "../../src/core/policy.js";
 
 const minute = 60_000;
 const chat = definePolicy({

@@ -1,10 +1,11 @@
 import fc from "fast-check";
-import { createLimiter, perSecond, type Decision, type ManyLimitsPolicy, MemoryStore } from "sluice";
+import { createLimiter, perSecond, type Decision, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { readings } from "../../src/core/decision.js";
 import { anySteps, limits, policies, resolve, starts, type RateNumbers } from "../helpers/arbitraries.js";
 import { memoryBucket } from "./subjects.js";
+import type { ManyLimitsPolicy } from "../../src/core/policy.js";
 
 const anyPolicy = fc.oneof(limits, policies);
 const firstOf = (policy: RateNumbers | ManyLimitsPolicy): RateNumbers => ("limits" in policy ? (policy.limits[0] as RateNumbers) : policy);

@@ -1,7 +1,7 @@
 // A policy is data: it crosses to another worker, process or Durable Object, and is a policy again there.
 import fc from "fast-check";
 import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, monthly, perSecond, run, TokenBucket, weekly, whenDone, type LimitOptions, type Policy, type PolicyOptions } from "sluice";
-import { casStore, fullBucket } from "sluice/store";
+import { casStore } from "sluice/store";
 import { adjustRecords, consumeRecords, peekRecords } from "../helpers/records.js";
 import { createGate } from "sluice/http";
 import { RedisStore } from "sluice/redis";
@@ -10,6 +10,7 @@ import { samePolicy } from "../../src/core/policy.js";
 import { anyStepsAndDebts, limits, policies, resolve, starts, type RateNumbers } from "../helpers/arbitraries.js";
 import { memoryBucket } from "./subjects.js";
 import { callsOf } from "../../src/testing/store-calls.js";
+import { fullBucket } from "../../src/core/bucket.js";
 
 const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,20}$/);
 /** Of one limit, written inline or in a list, under its own name or another, and of several. */

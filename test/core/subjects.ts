@@ -1,6 +1,7 @@
-import { createLimiter, TokenBucket, type Decision, type RateOptions, type PolicyOptions, MemoryStore } from "sluice";
+import { createLimiter, TokenBucket, type Decision, type PolicyOptions, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect } from "vitest";
+import type { RateOptions } from "../../src/core/limit.js";
 
 /** One bucket, whoever keeps it, and the clock that it is told the time by. */
 export interface Subject {

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { createLimiter, MemoryStore, perMinute, whenDone, type ManyLimitsPolicy } from "sluice";
+import { createLimiter, MemoryStore, perMinute, whenDone } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { openConnection } from "../../src/testing/adapter-suite/wire.js";
 import { limitUpgrades } from "../../examples/websocket/upgrades.js";
 import { listen } from "../adapters/rows/listen.js";
 import { soon } from "../helpers/soon.js";
+import type { ManyLimitsPolicy } from "../../src/core/policy.js";
 
 const userOf = (request: IncomingMessage) => request.headers["x-user"]?.toString();
 

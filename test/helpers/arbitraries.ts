@@ -1,5 +1,7 @@
 import fc from "fast-check";
-import { perHour, type ManyLimitsPolicy, type RateOptions } from "sluice";
+import { perHour } from "sluice";
+import type { ManyLimitsPolicy } from "../../src/core/policy.js";
+import type { RateOptions } from "../../src/core/limit.js";
 
 /** Any character but half a surrogate pair. The unit "binary" of fast-check draws the same, and takes a second to make. */
 export const anyCharacter: fc.Arbitrary<string> = fc.nat(0x10f7ff).map((n) => String.fromCodePoint(n < 0xd800 ? n : n + 0x800));

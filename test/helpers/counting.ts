@@ -1,6 +1,7 @@
 // A Redis store that counts the calls to its server.
 import type { Redis } from "ioredis";
-import { RedisStore, type IoredisLike, type RedisStoreOptions } from "sluice/redis";
+import { RedisStore, type RedisStoreOptions } from "sluice/redis";
+import type { IoredisLike } from "../../src/stores/redis/client.js";
 
 /** `calls` gets one entry for each call: the number of its keys. */
 export function counting(client: Redis, options: RedisStoreOptions = {}): { calls: number[]; store: RedisStore } {

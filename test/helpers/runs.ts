@@ -1,7 +1,8 @@
 // Histories of one caller under several policies of one name. They compare a store with the core and the model.
 import fc from "fast-check";
-import type { ManyLimitsPolicy, PolicyOptions } from "sluice";
+import type { PolicyOptions } from "sluice";
 import { anyStepsAndDebts, limits, onwardStepsAndDebts, resolve, starts, versions, type ResolvedStep } from "./arbitraries.js";
+import type { ManyLimitsPolicy } from "../../src/core/policy.js";
 
 /** A history, and the policies under one name that its steps choose from. */
 export interface Run {

@@ -1,6 +1,6 @@
 // A client with which the batch script decides everything.
 import type { Redis } from "ioredis";
-import type { IoredisLike } from "sluice/redis";
+import type { IoredisLike } from "../../src/stores/redis/client.js";
 
 /** Answers the script for lone decisions with nil, and the other one decides. The other has 12 arguments at least. */
 export function withoutLone(client: Redis): IoredisLike {

@@ -2,10 +2,11 @@
 import fc from "fast-check";
 import { parseDictionary, parseList, type Item } from "structured-headers";
 import { expect, test } from "vitest";
-import { draft11, draft7, toHttpDate, triple, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
+import { draft11, draft7, triple, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
 import { definePolicy, perDay, perSecond } from "sluice";
 import { histories } from "./arbitrary.js";
 import { exhaust, open, SMALL, type Answer, type Opened } from "./asking.js";
+import { toHttpDate } from "../../src/http/retry-after/retry-after.js";
 
 const TWO = definePolicy({
   name: "api",

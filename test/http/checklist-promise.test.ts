@@ -1,12 +1,13 @@
 /** Checklist of the HTTP contract, items 3 to 8, 26, 31 and 36: what `Retry-After` promises, and that it is kept. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { toRetryAfter, vendorHeaders } from "sluice/http";
+import { vendorHeaders } from "sluice/http";
 import { definePolicy, MemoryStore, perSecond, type Policy, type Rate } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { seenTimes } from "../helpers/seen.js";
 import { histories, policies } from "./arbitrary.js";
 import { exhaust, open, SMALL, type Answer, type Opened } from "./asking.js";
+import { toRetryAfter } from "../../src/http/retry-after/retry-after.js";
 
 test("3 · Retry-After is the wait in seconds, rounded up, and at least 1", () => {
   const waits: [ms: number, seconds: number][] = [[1, 1], [499, 1], [500, 1], [999, 1], [1_000, 1], [1_001, 2], [1_499, 2], [2_000, 2], [2_001, 3], [59_999, 60]];

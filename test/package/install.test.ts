@@ -118,6 +118,49 @@ ${usage}console.log([${specifiers.map((_, i) => `m${i}`).join()}].length);\n`;
     expect(declared).toEqual(adapters.map((name) => [name, expect.stringMatching(/^\w+RateLimit<"key" \| "unidentified"(?:, .*\bEnv)?>$/) as string]));
   });
 
+  test("what a package exports without naming its type is declared, too", async () => {
+    consumer.write("inferred/package.json", '{"type":"module"}');
+    consumer.write("inferred/a.ts", `
+import { addressKey, afterMs, combine, createLimiter, createObserver, createWaiter, daily, definePolicy, granted, MemoryStore, monthly, perMinute, run, TokenBucket, unlimited, weekly, whenDone } from "sluice";
+import { createFetch, countdown, github, parseRateLimit, parseWait, RateLimitedError } from "sluice/client";
+import { createTraffic } from "sluice/client/traffic";
+import { withBuckets } from "sluice/durable-object";
+import { createGate, createHeaderWriter, decisionOf, draft11, trackWork, triple, vendorHeaders, type Verdict } from "sluice/http";
+import { answerCall, casStore, guard, sqlStore } from "sluice/store";
+import { ManualClock } from "sluice/testing";
+import { refusalResponse, webReader } from "sluice/web";
+${["express", "fastify", "hono", "node", "web"].map((name) => `import { rateLimit as ${name} } from "sluice/${name}";`).join("\n")}
+export const times = [daily(), monthly(), weekly(), whenDone(), afterMs(1_000), perMinute(5)] as const;
+export const policy = definePolicy({ name: "a", limits: [{ refill: perMinute(5) }, { name: "b", capacity: 1, returns: whenDone() }] });
+export const [first, ...others] = policy.limits;
+export const store = new MemoryStore();
+export const limiter = createLimiter({ policy, store, observe: createObserver() });
+export const both = combine({ user: limiter, tenant: createWaiter(limiter) });
+export const waiter = createWaiter(both, { jitterMs: 5 });
+export const ask = () => both.consume({ user: "ann", tenant: unlimited });
+export const settle = { ...limiter, settled: limiter.settle("ann", limiter.consume("ann"), 1) };
+export const allowed = granted(limiter.consume("ann"));
+export const ran = run(limiter, "ann", (decision) => decision.limits);
+export const bucket = new TokenBucket({ refill: perMinute(5) }).consume();
+export const key = addressKey("192.0.2.1");
+export const headers = [triple(), draft11(), vendorHeaders({ limit: "X-Limit" })];
+export const writer = createHeaderWriter(headers);
+export const gate = createGate<Request>({ policy, key: () => key, headers }, webReader);
+export const verdict = (request: Request) => gate(request);
+export const done = (known: Verdict) => ({ track: trackWork(known), answer: known.outcome === "refuse" && refusalResponse(known, { method: "GET" }), decided: decisionOf(known) });
+export const limited = { express: express({ policy, key: () => "ann" }), hono: hono({ policy, key: () => "ann" }), node: node({ policy, key: () => "ann" }), web: web({ policy, key: () => "ann" }), fastify };
+export const stores = [guard(), casStore(null as never), sqlStore(null as never)];
+export const call = answerCall({ verb: "peek", parts: [{ policy, key: "ann", cost: 1 }] }, [new Map()], 0);
+export const clock = new ManualClock();
+export const traffic = createTraffic();
+export const api = createFetch({ traffic, vendor: github });
+export const told = (response: Response) => ({ limits: parseRateLimit(response.headers, 0), wait: parseWait(response.headers, 0), seen: new RateLimitedError({ method: "GET", url: "", reason: "attempts", waitMs: 1 } as never) });
+export const count = countdown;
+export class Buckets extends withBuckets(class Base { constructor(state: never, env: never) {} }) {}
+`);
+    expect(await consumer.tsc("inferred", { skipLibCheck: true, types: ["node"], lib: ["es2022", "dom"], module: "nodenext", declaration: true })).toBe("");
+  });
+
   test("a class is one type for `import` and `require`", async () => {
     const required = 'import type { MemoryStore as Required } from "sluice" with { "resolution-mode": "require" };';
     consumer.write("one-type/a.mts", `import { MemoryStore } from "sluice";\n${required}\nexport const store: Required = new MemoryStore();\n`);

@@ -1,6 +1,7 @@
 import { expectTypeOf } from "expect-type";
-import { combine, createLimiter, definePolicy, granted, perSecond, run, unlimited, type Allowed, type AsyncStore, type CombinedDecision, type Decision, type Key, type KeyOf, type Limiter, type Store } from "sluice";
+import { combine, createLimiter, definePolicy, granted, perSecond, run, unlimited, type Allowed, type AsyncStore, type CombinedDecision, type Decision, type Key, type Limiter, type Store } from "sluice";
 import * as forExpress from "sluice/express";
+import type { KeyOf } from "../../src/limiter/several/combination.js";
 
 const policy = { capacity: 30, refill: perSecond(5) };
 declare const later: AsyncStore;

@@ -2,7 +2,7 @@
 import type { RequestListener } from "node:http";
 import { environmentManager, MutationObserver, QueryObserver } from "@tanstack/react-query";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
-import type { ClientOptions, HeaderSource } from "sluice/client";
+import type { ClientOptions } from "sluice/client";
 import { createAnthropic } from "../anthropic.js";
 import { createHttp } from "../ky.js";
 import { createOctokit } from "../octokit.js";
@@ -12,6 +12,7 @@ import { createQueries } from "../tanstack-query.js";
 import { createApi as createTRPC } from "../trpc.js";
 import { appRouter } from "../trpc-router.js";
 import { always } from "./world.js";
+import type { HeaderSource } from "../../../src/http/retry-after/retry-after.js";
 
 /** One host under test. */
 export interface Host {

@@ -17,7 +17,7 @@ import { getOrCreate } from "./lru.js";
 import { createCallQueue } from "./queue.js";
 import { createScheduler, endPauses, observeCall, scheduleCall, type Scheduler } from "./scheduler.js";
 
-export type { Timing, Traffic, TrafficCall, TrafficResponse } from "../fetch/options.js";
+export type { Timing, Traffic, TrafficCall } from "../fetch/options.js";
 export type { ToldLimit } from "../reading/rate-limit.js";
 
 /** The options of {@link createTraffic}. Each has a default. */

@@ -89,8 +89,6 @@ function isNearInstant(at: number, sent: number): boolean {
 /**
  * Returns a wait in whole seconds for `Retry-After`. It is rounded up, because a client that returns early is refused
  * again, and is at least 1.
- * @example
- * toRetryAfter(2_001); // 3
  */
 export function toRetryAfter(waitMs: number): number {
   return Math.max(1, Math.ceil(waitMs / 1_000));
@@ -119,8 +117,6 @@ export const LAST_DATE_MS = 253_402_300_799_000;
  * the year 9999 becomes its last second.
  *
  * Source: RFC 9110, section 5.6.7 (IMF-fixdate).
- * @example
- * toHttpDate(784_111_776_001); // "Sun, 06 Nov 1994 08:49:37 GMT"
  */
 export function toHttpDate(epochMs: number): string {
   return new Date(Math.min(LAST_DATE_MS, Math.ceil(epochMs / 1_000) * 1_000)).toUTCString();

@@ -12,7 +12,7 @@ export type Members = Readonly<Record<string, AnyLimiter>>;
 export type KeyOf<L extends AnyLimiter> = Parameters<L["reset"]>[0];
 
 /** The type of a limiter's decisions. */
-export type DecisionOf<L extends AnyLimiter> = L["peek"] extends (...args: never) => infer Returned ? Awaited<Returned> : never;
+type DecisionOf<L extends AnyLimiter> = L["peek"] extends (...args: never) => infer Returned ? Awaited<Returned> : never;
 
 /** Whether all verbs of a combination answer at once. */
 // Read from what a verb returns, because TypeScript infers no argument from within `MaybePromise`.

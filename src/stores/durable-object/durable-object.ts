@@ -19,8 +19,7 @@ import type { BucketPart } from "./call.js";
 import type { BucketMethods } from "./with-buckets.js";
 
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
-export type { BucketCall, BucketPart } from "./call.js";
-export { withBuckets, type BucketMethods, type DurableObjectClass } from "./with-buckets.js";
+export { withBuckets, type BucketMethods } from "./with-buckets.js";
 
 /** A namespace of Durable Objects: a binding such as `env.BUCKETS`. */
 export interface BucketNamespace {

@@ -23,7 +23,7 @@ export interface NodeRedisLike {
 }
 
 /** The methods of @upstash/redis clients that the store calls. They send HTTP requests. */
-export interface UpstashLike {
+interface UpstashLike {
   /** Runs a script by its hash. */
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
   /** Runs a script by its text. */

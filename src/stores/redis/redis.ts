@@ -28,7 +28,7 @@ import { RedisPart, type RequestResult, type StoreRequest } from "./protocol.js"
 import { hasHashTag } from "./slot.js";
 import type { PartDates } from "../shared/snapshot.js";
 
-export type { IoredisLike, NodeRedisLike, RedisClient, RedisSend, UpstashLike } from "./client.js";
+export type { RedisClient, RedisSend } from "./client.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
 
 // With 128, a decision's share of a call's cost is small. A call still blocks the server for less than 1 ms.

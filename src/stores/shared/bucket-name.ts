@@ -15,9 +15,9 @@ const PLAIN = /^[ -z|~]*$/;
  * length (law L16). Different buckets have different names. Every process and version of this package computes the same
  * names.
  *
- * The name is the policy's name, a space and the {@link portableKey}. If that is longer than 128 UTF-16 code units, or
- * the key contains a brace or NUL, the name is `#` and the SHA-256 of that, in hexadecimal. No policy's name begins
- * with `#`. Braces are not kept because Redis Cluster takes them for a hash tag: a caller could choose the slot that it
+ * The name is the policy's name, a space and the `portableKey`. If that is longer than 128 UTF-16 code units, or the
+ * key contains a brace or NUL, the name is `#` and the SHA-256 of that, in hexadecimal. No policy's name begins with
+ * `#`. Braces are not kept because Redis Cluster takes them for a hash tag: a caller could choose the slot that it
  * loads.
  * @example
  * bucketName(policy, "user:42"); // "interactive user:42"

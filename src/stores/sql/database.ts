@@ -16,7 +16,7 @@ export interface SqlRow {
 }
 
 /** The members that both kinds of database have. */
-export interface SqlDatabaseOptions extends Omit<GuardOptions, "timeoutMs"> {
+interface SqlDatabaseOptions extends Omit<GuardOptions, "timeoutMs"> {
   /**
    * `"server"` if `read` and `peek` return the server's time, or a function that returns milliseconds. Default
    * `Date.now`, for processes on one machine.

@@ -13,7 +13,7 @@ import {
 } from "./database.js";
 import { runLater, runNow, type Steps } from "./steps.js";
 
-export type { SqlDatabase, SqlDatabaseOptions, SqlRow, SyncSqlDatabase } from "./database.js";
+export type { SqlDatabase, SqlRow, SyncSqlDatabase } from "./database.js";
 
 const ATTEMPTS = 24;
 const WRITES_PER_SWEEP = 1_000;

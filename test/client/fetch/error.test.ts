@@ -2,7 +2,8 @@ import { runInThisContext } from "node:vm";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { SluiceError } from "sluice";
-import { createFetch, RateLimitedError, type RateLimitedFacts } from "sluice/client";
+import { createFetch, RateLimitedError } from "sluice/client";
+import type { RateLimitedFacts } from "../../../src/client/fetch/error.js";
 
 const facts: RateLimitedFacts = { method: "GET", url: "https://api.example.com/inbox", reason: "attempts", waitMs: 3_000, retryAt: new Date(3_000), attempts: 3, serverCode: null, serverMessage: null, policies: [], response: null };
 

@@ -2,12 +2,13 @@
 // told to both, so no answer depends on how fast they come.
 import type { OnStoreError } from "sluice";
 import { createFetch, type ClientInit, type ClientOptions } from "sluice/client";
-import { createTraffic, type Traffic, type TrafficResponse } from "sluice/client/traffic";
+import { createTraffic, type Traffic } from "sluice/client/traffic";
 import type { GateOptions } from "sluice/http";
 import { ManualClock, type SuiteRequest } from "sluice/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { rows, type Row } from "../../adapters/rows/index.js";
 import { UnsteadyStore } from "../../helpers/unsteady-store.js";
+import type { TrafficResponse } from "../../../src/client/fetch/options.js";
 
 /** Of 6 and one a second, a process on its own has 3 and one in two seconds. */
 const policy = { name: "api", capacity: 6, refill: { tokens: 1, everyMs: 1_000 } };

@@ -1,7 +1,8 @@
 /** How the client calls the `Traffic` that it is given. */
 import { expect, test } from "vitest";
-import { parseRateLimit, type Traffic, type TrafficCall, type TrafficResponse } from "sluice/client";
+import { parseRateLimit, type Traffic, type TrafficCall } from "sluice/client";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
+import type { TrafficResponse } from "../../../src/client/fetch/options.js";
 
 /** A traffic that records its calls. Attempt n gets the nth of `waits`. */
 function recordingTraffic(waits: readonly (number | Promise<number>)[] = []) {

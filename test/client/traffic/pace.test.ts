@@ -4,8 +4,8 @@ import { parseRateLimit } from "sluice/client";
 import { draft11, draft7, triple } from "sluice/http";
 import { rateLimit } from "sluice/web";
 import { describe, expect, test } from "vitest";
-import type { TrafficResponse } from "../../../src/client/traffic/traffic.js";
 import { Desk, refused, reporting } from "./traffic-desk.js";
+import type { TrafficResponse } from "../../../src/client/fetch/options.js";
 
 /** Schedules `count` calls at once and returns when each was sent. None gets a response. */
 async function instants(desk: Desk, count: number): Promise<number[]> {

@@ -1,6 +1,7 @@
 // One traffic under test, called as createFetch calls it, on virtual time.
-import { createTraffic, type ToldLimit, type TrafficCall, type TrafficOptions, type TrafficResponse } from "../../../src/client/traffic/traffic.js";
+import { createTraffic, type ToldLimit, type TrafficCall, type TrafficOptions } from "../../../src/client/traffic/traffic.js";
 import { FakeTime } from "../fake-time.js";
+import type { TrafficResponse } from "../../../src/client/fetch/options.js";
 
 export const refused = (waitMs: number | null, ...policies: string[]): TrafficResponse => ({ status: 429, isRefusal: true, waitMs, limits: null, policies });
 

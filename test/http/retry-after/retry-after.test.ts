@@ -1,9 +1,8 @@
 /** Checklist items 44 to 48 of the HTTP contract: `Retry-After` and HTTP-dates, as a client reads them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toHttpDate, toRetryAfter } from "sluice/http";
 import { parseHttpDate } from "../../../src/http/retry-after/http-date.js";
-import { headerOf, parseRetryAfter, type HeaderSource } from "../../../src/http/retry-after/retry-after.js";
+import { headerOf, parseRetryAfter, type HeaderSource, toHttpDate, toRetryAfter } from "../../../src/http/retry-after/retry-after.js";
 
 const NOW = Date.UTC(2026, 7, 15, 12);
 const HOUR = 3_600_000;

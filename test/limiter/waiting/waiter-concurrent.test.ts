@@ -1,10 +1,11 @@
 // Many callers over a store across a network: calls travel together, and callers are still served in order of arrival.
 import fc from "fast-check";
 import { guard } from "sluice/store";
-import { createLimiter, createWaiter, definePolicy, perSecond, type Costs, type Decision, type RateOptions, type Policy, type WaiterConsumeOptions } from "sluice";
+import { createLimiter, createWaiter, definePolicy, perSecond, type Costs, type Decision, type Policy, type WaiterConsumeOptions } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../../helpers/stores.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
+import type { RateOptions } from "../../../src/core/limit.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => {

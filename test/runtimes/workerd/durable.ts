@@ -1,10 +1,11 @@
 // The store on Durable Objects with SQLite, and the objects themselves.
 import { DurableObject, env } from "cloudflare:workers";
 import { createLimiter, perDay, type Store } from "sluice";
-import { DurableObjectStore, withBuckets, type BucketCall, type BucketNamespace } from "sluice/durable-object";
+import { DurableObjectStore, withBuckets, type BucketNamespace } from "sluice/durable-object";
 import { storeSuite, type StoreSuiteOptions } from "sluice/testing";
 import type { Namespace } from "./cells.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
+import type { BucketCall } from "../../../src/stores/durable-object/call.js";
 
 /** The objects under test. They tell what they store. */
 export class Limits extends withBuckets(DurableObject) {

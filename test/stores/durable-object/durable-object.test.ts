@@ -1,8 +1,9 @@
 import { definePolicy, perSecond } from "sluice";
-import { DurableObjectStore, withBuckets, type BucketCall, type BucketNamespace } from "sluice/durable-object";
+import { DurableObjectStore, withBuckets, type BucketNamespace } from "sluice/durable-object";
 import { describe, expect, test } from "vitest";
 import { FakeStorage } from "../../helpers/fake-storage.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
+import type { BucketCall } from "../../../src/stores/durable-object/call.js";
 
 // The objects themselves need workerd: test/runtimes/workerd runs the store suite there, with `npm run check:runtimes`.
 const policy = definePolicy({ name: "api", capacity: 3, refill: perSecond(1) });

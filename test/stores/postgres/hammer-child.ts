@@ -1,11 +1,12 @@
 // One of the processes that hammer one key: asks as fast as it can, then tells what every statement asked for, what the
 // server said and when, and what its callers were granted in all.
 import pg from "pg";
-import { definePolicy, type RateOptions } from "sluice";
+import { definePolicy } from "sluice";
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import type { Tale, Told } from "../../helpers/hammer.js";
 import { askedBy, withoutGrants } from "./watched.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
+import type { RateOptions } from "../../../src/core/limit.js";
 
 const [url, table, limit, ms, kind] = process.argv.slice(2) as [string, string, string, string, string];
 

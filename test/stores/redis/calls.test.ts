@@ -2,7 +2,7 @@
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import type { Redis } from "ioredis";
 import { afterMs, createLimiter, createObserver, definePolicy, perHour, perSecond } from "sluice";
-import { RedisStore, type IoredisLike } from "sluice/redis";
+import { RedisStore } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { expect, test, vi } from "vitest";
 import { counting } from "../../helpers/counting.js";
@@ -13,6 +13,7 @@ import { unshared } from "../../helpers/unshared.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
 import { spyOnVerb } from "../../helpers/spy-on-verb.js";
 import type { StoreAnswer, StoreCall } from "sluice";
+import type { IoredisLike } from "../../../src/stores/redis/client.js";
 
 const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
 

@@ -1,11 +1,13 @@
 // One of the processes that hammer one key: asks as fast as it can, then tells every decision with the server's instant.
 import { Redis } from "ioredis";
-import { definePolicy, type RateOptions } from "sluice";
-import { RedisStore, type IoredisLike, type RedisStoreOptions } from "sluice/redis";
+import { definePolicy } from "sluice";
+import { RedisStore, type RedisStoreOptions } from "sluice/redis";
 import { readReply, type StoreRequest } from "../../../src/stores/redis/protocol.js";
 import { isLone, readLone } from "./replay-wire.js";
 import type { Tale, Told } from "../../helpers/hammer.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
+import type { RateOptions } from "../../../src/core/limit.js";
+import type { IoredisLike } from "../../../src/stores/redis/client.js";
 
 const [url, options, limit, ms] = process.argv.slice(2) as [string, string, string, string];
 

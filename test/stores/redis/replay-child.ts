@@ -2,11 +2,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { Redis } from "ioredis";
 import type { Decision, Policy } from "sluice";
-import { RedisStore, type IoredisLike } from "sluice/redis";
+import { RedisStore } from "sluice/redis";
 import { simplest, type Costs } from "../../../src/core/limit.js";
 import { keys, modes, policies, type Asked, type Mode, type Told } from "./replay.js";
 import { policyOfScript, type Call } from "./replay-wire.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
+import type { IoredisLike } from "../../../src/stores/redis/client.js";
 
 const [url, seed, steps, mode] = process.argv.slice(2) as [string, string, string, Mode];
 

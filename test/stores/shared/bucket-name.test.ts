@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { definePolicy, perSecond } from "sluice";
-import { bucketName, portableKey } from "sluice/store";
+import { bucketName } from "sluice/store";
 import { describe, expect, test } from "vitest";
-import { nameOfShort, shortKey } from "../../../src/stores/shared/bucket-name.js";
+import { nameOfShort, shortKey, portableKey } from "../../../src/stores/shared/bucket-name.js";
 import { sha256 } from "../../../src/stores/shared/sha256.js";
 
 const named = (name: string) => definePolicy({ name, capacity: 30, refill: perSecond(5) });

@@ -4,10 +4,11 @@ import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, redateBlock } from "../../.
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
 import { adjust, consume, isHeldAt, peek, renewHeld, convertStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
-import { definePolicy, type AsyncStore, type Charge, type Costs, type Limit, type LimitKind, type Move, type Origin, type Policy, type RateOptions } from "../../../src/index.js";
+import { definePolicy, type AsyncStore, type Charge, type Costs, type Limit, type LimitKind, type Move, type Origin, type Policy } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard, type Guard } from "sluice/store";
 import { LaterVerbs } from "../../helpers/store-of.js";
+import type { RateOptions } from "../../../src/core/limit.js";
 
 /** The server of several stores. It runs one step at a time. */
 export class FakeServer {

@@ -149,7 +149,7 @@ export const lawCases: readonly StoreCase[] = [
       }
       await trial.consume(policy, encodeKey("caller"), 3);
       await trial.part(
-        "The store counts with numbers that the copy lacks. Take a missing bucket from `fullBucket`, which throws for a copy.",
+        "The store counts with numbers that the copy lacks. Call `answerCall`, which throws for a copy.",
         async () => {
           for (const copy of [structuredClone(policy), JSON.parse(JSON.stringify(policy)) as Policy]) {
             for (const verb of ["consume", "peek", "adjust"] as const) {
