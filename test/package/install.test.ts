@@ -156,9 +156,11 @@ export const traffic = createTraffic();
 export const api = createFetch({ traffic, vendor: github });
 export const told = (response: Response) => ({ limits: parseRateLimit(response.headers, 0), wait: parseWait(response.headers, 0), seen: new RateLimitedError({ method: "GET", url: "", reason: "attempts", waitMs: 1 } as never) });
 export const count = countdown;
-export class Buckets extends withBuckets(class Base { constructor(state: never, env: never) {} }) {}
+export class Base { constructor(state: object, env: object) {} }
+export class Buckets extends withBuckets(Base) {}
 `);
     expect(await consumer.tsc("inferred", { skipLibCheck: true, types: ["node"], lib: ["es2022", "dom"], module: "nodenext", declaration: true })).toBe("");
+    expect(readFileSync(join(consumer.root, "inferred/a.d.ts"), "utf8")).not.toMatch(/\bany\b/); // what TypeScript writes for what it cannot name
   });
 
   test("a class is one type for `import` and `require`", async () => {
