@@ -12,4 +12,4 @@ export const INSIDE_TYPES = [
 ];
 
 // The same of interfaces that an exported one extends. TypeDoc shows their members without their names.
-export const INSIDE_BASES = ["CheckedNumbers", "ClosingResponse", "DecisionFacts", "InFlightTimes", "SqlDatabaseOptions"];
+export const INSIDE_BASES = ["AnyStore", "CheckedNumbers", "ClosingResponse", "DecisionFacts", "InFlightTimes", "SqlDatabaseOptions"];
