@@ -47,7 +47,8 @@ export const services: string[] = [
   "test/stores/lease/{lease-*,changes,flood}.test.ts",
   "test/in-flight/{gate-aborts,killed-processes,lost-answers,many-streams,many-works,paused}.test.ts",
   "test/replays/replays.test.ts",
-  "test/command/{address-spellings,hostile-lines,operate-redis,output,pages,typescript}.test.ts",
+  "test/command/{address-spellings,operate-redis,output,pages,typescript}.test.ts",
+  "simulate/test/{address-spellings,hostile-lines,output}.test.ts",
   "test/stores/memory/many-keys.test.ts",
   "test/testing/{adapter,store}-suite/*.test.ts",
   "test/setup/setup.test.ts",
@@ -82,7 +83,7 @@ export default defineConfig({
         test: {
           name: "unit",
           env: { SLUICE_TEST_PROJECT: "unit", SLUICE_ALL_CASES: drawsAll ? "1" : "" },
-          include: ["test/**/*.test.ts"],
+          include: ["test/**/*.test.ts", "simulate/test/**/*.test.ts"],
           exclude: ["**/node_modules/**", ...elsewhere],
           provide: { elsewhere },
           setupFiles: ["test/setup.ts"],

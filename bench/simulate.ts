@@ -1,5 +1,5 @@
 /**
- * `npm run bench simulate`: `npx sluice simulate` over a log of a million lines, compared with a bare line
+ * `npm run bench simulate`: `npx sluice-simulate` over a log of a million lines, compared with a bare line
  * reader. Each run is a process of its own, in turn, and tells its time and its largest memory. `--quick` makes it short.
  */
 import { spawn } from "node:child_process";

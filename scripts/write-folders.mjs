@@ -1,8 +1,8 @@
 // Writes a folder with a small package.json for each subpath, for tools that do not read `exports`: Jest before 28,
 // webpack 4, eslint-plugin-import. They are part of the packed package only. Tools that read `exports` never see them.
 // And what dist lacks after the build: the declarations of the ES modules, one line each, so that a type is one type for
-// `import` and `require`; and the worker of the command.
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+// `import` and `require`.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 
 const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -17,4 +17,3 @@ for (const [subpath, { require: cjs }] of Object.entries(exports)) {
   mkdirSync(subpath, { recursive: true });
   writeFileSync(`${subpath}/package.json`, JSON.stringify({ types: from(cjs.types), main, sideEffects: false }, null, 2) + "\n");
 }
-if (isBuilt) cpSync("src/command/module/watcher.mjs", "dist/watcher.mjs");

@@ -33,8 +33,7 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "client/fetch": ["core", "platform", "http/retry-after", "client/reading"],
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/vendors", "client/fetch"],
-  "command/chart": [], // a drawing of numbers. The live page and the site bundle it
-  command: ["core", "http/address", "command/chart"], // `npx sluice`. Nothing imports it, and it runs on Node alone
+  command: ["core", "http/address"], // `npx sluice`. Nothing imports it, and it runs on Node alone
   testing: ["core", "limits", "port", "guard", "http", "limiter", "stores/memory"],
   index: ["core", "limits", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "http/address", "warnings"],
   store: ["core", "port", "guard", "stores/shared", "stores/cas", "stores/sql"],

@@ -92,8 +92,8 @@ test("links lead somewhere", () => {
   expect(dead).toEqual([]);
 });
 
-test("the README's links work on the registry's page: none is relative", () => {
-  const links = [...readFileSync(join(ROOT, "README.md"), "utf8").matchAll(/\]\(([^)\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source);
+test.each(["README.md", "simulate/README.md"])("the links of %s work on the registry's page: none is relative", (page) => {
+  const links = [...readFileSync(join(ROOT, page), "utf8").matchAll(/\]\(([^)\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source);
   expect(links.filter((link) => !/^(?:https:|#)/.test(link as string))).toEqual([]);
 });
 

@@ -2,7 +2,7 @@
 // column: its text is as large as that of the page. test/docs.test.ts compares them.
 import { realpathSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { CHART_STYLE, drawChart, FixedWindow, mostServedIn, refillFrom, type ChartLevel, type ChartMark, type ChartScene } from "../../src/command/chart/index.js";
+import { CHART_STYLE, drawChart, FixedWindow, mostServedIn, refillFrom, type ChartLevel, type ChartMark, type ChartScene } from "../../simulate/src/chart/index.js";
 import { TokenBucket } from "../../src/index.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
 

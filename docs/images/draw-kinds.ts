@@ -2,7 +2,7 @@
 // test/docs.test.ts compares them.
 import { realpathSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { mostServedIn, type ChartLevel, type ChartMark } from "../../src/command/chart/index.js";
+import { mostServedIn, type ChartLevel, type ChartMark } from "../../simulate/src/chart/index.js";
 import { afterMs, createLimiter, MemoryStore, type Decision, type LimitOptions } from "../../src/index.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
 import { drawPair, EDGE_SIZES, framed, type Played } from "./draw-edge.js";

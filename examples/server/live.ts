@@ -4,7 +4,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { fileURLToPath } from "node:url";
 import { createLimiter, definePolicy, type Decision, type Key, type OnStoreError, type Policy, type Store } from "sluice";
 import { rateLimit } from "sluice/node";
-import { CHART_STYLE } from "../../src/command/chart/index.js";
+import { CHART_STYLE } from "../../simulate/src/chart/index.js";
 import type { Failing, Policies, Telling } from "./config.js";
 import { askForCaller, DEMO_USERS, identify } from "./identity.js";
 import { isFromHere, pathOf } from "./own-target.js";

@@ -1,6 +1,6 @@
 // The playground's traffic on the real gate, on a sliding window and on a fixed window, by a clock of its own.
 import { rateLimit } from "../../src/adapters/web.js";
-import { FixedWindow, refillFrom, type ChartLevel, type ChartMark } from "../../src/command/chart/index.js";
+import { FixedWindow, refillFrom, type ChartLevel, type ChartMark } from "../../simulate/src/chart/index.js";
 import { createLimiter } from "../../src/limiter/create-limiter.js";
 import { afterMs } from "../../src/limits/window.js";
 import { MemoryStore } from "../../src/stores/memory/memory.js";

@@ -1,5 +1,5 @@
 // The program of the playground: sliders in, charts and the last answer out. It asks no server.
-import { countMarks, describeMark, drawChart, drawCounts, markByKey, mostServedIn, summarize, type ChartScene } from "../../src/command/chart/index.js";
+import { countMarks, describeMark, drawChart, drawCounts, markByKey, mostServedIn, summarize, type ChartScene } from "../../simulate/src/chart/index.js";
 import { inWords, round } from "../../examples/server/page/words.js";
 import { AT_ONCE_MS, play, readSettings, writeSettings, type Played, type Settings } from "./simulate.js";
 

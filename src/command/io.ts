@@ -1,11 +1,10 @@
-import type { Readable, Writable } from "node:stream";
+import type { Writable } from "node:stream";
 import { inspect } from "node:util";
 
-/** What a command reads and writes: those of the process, or those of a test. */
+/** What the command writes to: the streams of the process, or those of a test. */
 export interface CommandIo {
-  readonly stdin: Readable;
   readonly stdout: Writable;
-  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable;
   /** How far the command has come with a change. Absent before it begins. */
   change?: "begun" | "done";
 }

@@ -16,8 +16,8 @@ const shown = pagesWithCommands().flatMap((page) => commandsIn(page));
 test("the pages show commands, in blocks and in sentences", () => {
   expect(shown.length).toBeGreaterThan(12);
   expect(new Set(shown.map(({ page }) => page)).size).toBeGreaterThan(5);
-  const text = "`npx sluice peek` of\n```sh\n$ npx sluice peek a b \\\n  c\nls\ncat x | npx sluice simulate -\nNODE_OPTIONS=\"--import tsx\" npx sluice peek a b\n```\nor `npx sluice reset a b c`.";
-  expect(commandsIn("page", text).map(({ command }) => command)).toEqual(["npx sluice peek a b c", "cat x | npx sluice simulate -", 'NODE_OPTIONS="--import tsx" npx sluice peek a b', "npx sluice reset a b c"]);
+  const text = "`npx sluice peek` of\n```sh\n$ npx sluice peek a b \\\n  c\nls\ncat x | npx sluice-simulate - -h\nNODE_OPTIONS=\"--import tsx\" npx sluice peek a b\n```\nor `npx sluice reset a b c`.";
+  expect(commandsIn("page", text).map(({ command }) => command)).toEqual(["npx sluice peek a b c", "cat x | npx sluice-simulate - -h", 'NODE_OPTIONS="--import tsx" npx sluice peek a b', "npx sluice reset a b c"]);
 });
 
 describeWith("redis", "the commands that pages show", () => {
@@ -26,9 +26,9 @@ describeWith("redis", "the commands that pages show", () => {
   const redis = new Redis(redisUrl(), { lazyConnect: true });
   let limiters: PlainLimiter[];
   beforeAll(async () => {
-    const [command, module] = await Promise.all([bundled("src/command/main.ts"), bundled("test/command/pages-module.ts")]);
+    const [command, simulate, module] = await Promise.all(["src/command/main.ts", "simulate/src/main.ts", "test/command/pages-module.ts"].map(bundled));
     mkdirSync(join(folder, "bin"));
-    writeFileSync(join(folder, "bin/npx"), `#!/bin/sh\n[ "$1" = sluice ] || exit 127\nshift\nexec '${process.execPath}' '${command}' "$@"\n`, { mode: 0o755 });
+    writeFileSync(join(folder, "bin/npx"), `#!/bin/sh\ncase "$1" in sluice) tool='${command}';; sluice-simulate) tool='${simulate}';; *) exit 127;; esac\nshift\nexec '${process.execPath}' "$tool" "$@"\n`, { mode: 0o755 });
     for (const name of ["limits.mjs", "limits.mts"]) writeFileSync(join(folder, name), `export * from ${JSON.stringify(module)};\n`);
     cpSync("examples/simulate", join(folder, "examples/simulate"), { recursive: true });
     for (const name of ["limits.ts", "of-simulate.mjs"]) cpSync(await bundled("examples/simulate/limits.ts"), join(folder, name));
@@ -67,7 +67,7 @@ describeWith("redis", "the commands that pages show", () => {
       execFile("sh", ["-c", command], { cwd: folder, env, timeout: 60_000 }, (error, out, err) => resolve({ code: error?.code ?? 0, out, err }));
     });
     if (code !== 0 || err !== "" || out === "") return `${String(code)} ${err}`;
-    if (/npx sluice simulate/.test(command)) return /^\d+ requests of [2-9]\d* callers/.test(out) || /^\d+ requests of 1\d+ callers/.test(out) ? null : out;
+    if (/npx sluice-simulate/.test(command)) return /^\d+ requests of [2-9]\d* callers/.test(out) || /^\d+ requests of 1\d+ callers/.test(out) ? null : out;
     return out.includes("is this the key?") ? out : null;
   }
 
@@ -79,8 +79,8 @@ describeWith("redis", "the commands that pages show", () => {
     "npx sluice peek ./limits.mjs interactve user 42", "npx sluice peek ./limit.mjs interactive user 42", "npx sluice peek ./limits.mjs interactive user 43",
     'npx sluice peek ./limits.mjs interactive "user 42"', "npx sluice peek ./limits.mjs interactive user 42 --policy gold", "npx sluice peek ./limits.mjs interactive user 7 --policy callers.[\"user\",\"7\"]",
     "npx sluice credit ./limits.mjs chat user 42 --cost 10", "npx sluice credit ./limits.mjs interactive user 42", "npx sluice block ./limits.mjs interactive user 42", "npx sluice look ./limits.mjs interactive user 42",
-    "npx sluice simulate access.log --recommend 1%", "npx sluice simulate gone.log --key address --recommend 1%", "npx sluice simulate decisions.log --key address --recommend 1%",
-    'npx sluice simulate access.log --key time --policy "5 per second"', "npx sluice simulate access.log --key address --policies limits.json", "npx other peek", "zcat access.log | npx sluice simulate - --key address --recommend 1%",
+    "npx sluice simulate access.log --key address --recommend 1%", "npx sluice-simulate access.log --recommend 1%", "npx sluice-simulate gone.log --key address --recommend 1%", "npx sluice-simulate decisions.log --key address --recommend 1%",
+    'npx sluice-simulate access.log --key time --policy "5 per second"', "npx sluice-simulate access.log --key address --policies limits.json", "npx other peek", "zcat access.log | npx sluice-simulate - --key address --recommend 1%",
   ])("a command that does not work fails the test: %s", async (command) => {
     expect(await faultOf(command)).not.toBeNull();
   });

@@ -19,6 +19,6 @@ export function commandsIn(page: string, text = readFileSync(page, "utf8")): Sho
   const shell = /```(?:sh|bash|console|shell)\n([^]*?)```/g;
   const lines = [...text.matchAll(shell)].flatMap(([, block = ""]) => block.replaceAll(/\\\n\s*/g, "").split("\n").map((line) => line.trim().replace(/^\$ /, "")));
   const inline = [...text.replaceAll(/```[^]*?```/g, "").matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
-  const isWhole = (code: string): boolean => /(?:^|\| *|&& *)(?:NODE_OPTIONS="[^"]*" )?npx sluice \S+ \S/.test(code);
+  const isWhole = (code: string): boolean => /(?:^|\| *|&& *)(?:NODE_OPTIONS="[^"]*" )?npx sluice(?:-simulate)? \S+ \S/.test(code);
   return [...lines, ...inline].filter(isWhole).map((command) => ({ page, command }));
 }

@@ -41,7 +41,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "imports-css.mts"), 'import "./page.css"; export const five = 5;\n');
   writeFileSync(join(folder, "page.css"), "a { color: red }\n");
   writeFileSync(join(folder, "waits.ts"), "export const five: number = await 5;\n");
-  code = await bundledCode(`import { readModule } from "./src/command/module/import-module.js";
+  code = await bundledCode(`import { readModule } from "./src/command/read-module.js";
     for (const file of process.argv.slice(1)) console.log(await readModule(file, () => "read").catch((error) => error.message));`);
 });
 

@@ -1,6 +1,6 @@
 // Programs of this repository as plain JavaScript. Node starts them in a third of the time of tsx.
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions, type OutputFile } from "esbuild";
@@ -46,8 +46,6 @@ async function bundle(options: BuildOptions): Promise<OutputFile[]> {
 function write(entry: string, files: readonly OutputFile[]): string {
   const hash = createHash("sha256");
   for (const { path, contents } of files) hash.update(path).update(contents);
-  const watcher = readFileSync(join(ROOT, "src/command/module/watcher.mjs")); // the command starts it as a file beside its own
-  hash.update(watcher);
   const folder = join(CACHE, hash.digest("hex").slice(0, 16));
   const now = Date.now() / 1_000;
   if (existsSync(folder)) utimesSync(folder, now, now); // it is in use, so it is not removed below
@@ -55,7 +53,6 @@ function write(entry: string, files: readonly OutputFile[]): string {
     mkdirSync(CACHE, { recursive: true });
     const draft = mkdtempSync(join(CACHE, "draft-"));
     for (const { path, contents } of files) writeFileSync(join(draft, basename(path)), contents);
-    writeFileSync(join(draft, "watcher.mjs"), watcher);
     try {
       renameSync(draft, folder);
     } catch (error) {

@@ -21,7 +21,7 @@ export interface Fence {
 export function pages(): string[] {
   const all = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" });
   const docs = all.map((name) => `docs/${name.replaceAll("\\", "/")}`);
-  return ["README.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md", "src/README.md", ...docs.filter((name) => name.endsWith(".md") && !name.startsWith("docs/api-html/")).sort()];
+  return ["README.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md", "simulate/README.md", "src/README.md", ...docs.filter((name) => name.endsWith(".md") && !name.startsWith("docs/api-html/")).sort()];
 }
 
 const readPage = (file: string): string => readFileSync(join(ROOT, file), "utf8");
@@ -69,13 +69,14 @@ export function anchorsOf(file: string): Set<string> {
   return new Set([...headings].map(([, text]) => (text as string).toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")));
 }
 
-// The README is also shown on the registry's page, so its links have the whole address of a file.
+// A README is also shown on the registry's page, so its links have the whole address of a file.
 const HERE = new RegExp(`^(?:${DOCS.replace(/docs$/, "")}|https://raw\\.githubusercontent\\.com/sluice-js/sluice/main/)`);
 
 /** The links and images of a page that point into the repository. */
 export function linksOf(file: string): string[] {
   const found = [...withoutFences(file).matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)].map(([, link, attribute]) => (link ?? attribute) as string);
-  return found.map((link) => link.replace(HERE, "")).filter((link) => !/^[a-z]+:/.test(link));
+  const toRoot = "../".repeat(file.split("/").length - 1);
+  return found.map((link) => link.replace(HERE, toRoot)).filter((link) => !/^[a-z]+:/.test(link));
 }
 
 function withoutFences(file: string): string {

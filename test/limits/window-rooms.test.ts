@@ -6,7 +6,7 @@ import { draft11, triple } from "sluice/http";
 import {
   afterMs, combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, TokenBucket, whenDone, type Decision, type LimitOptions, type PolicyOptions,
 } from "../../src/index.js";
-import { limitsText } from "../../src/command/text.js";
+import { limitsText } from "../../simulate/src/text.js";
 import { shareOf } from "../../src/guard/fallback.js";
 import { createHeaderWriter } from "../../src/http/headers/writer.js";
 import { watchesClient } from "../../src/http/options/watches-client.js";

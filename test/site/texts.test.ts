@@ -7,7 +7,7 @@ import { drawHome } from "../../site/home.js";
 import { headOf, plainText, writeTexts } from "../../site/llms.js";
 import { withPackageManagers } from "../../site/package-managers.js";
 import { AT_EDGE, AT_ONCE_MS, callsOf, play, RANGES, readSettings, spanOf, writeSettings, type Settings } from "../../site/playground/simulate.js";
-import { countMarks, mostServedIn } from "../../src/command/chart/index.js";
+import { countMarks, mostServedIn } from "../../simulate/src/chart/index.js";
 
 const settings = (changes: Partial<Settings> = {}): Settings => ({ capacity: 5, refill: 25, steady: 0, burst: 0, every: 5, edge: 0, ...changes });
 

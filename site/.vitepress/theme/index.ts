@@ -1,5 +1,5 @@
 import theme from "vitepress/theme-without-fonts"; // the reader's own fonts: nothing to load
-import { CHART_STYLE } from "../../../src/command/chart/index.js";
+import { CHART_STYLE } from "../../../simulate/src/chart/index.js";
 import TwoslashFloatingVue from "@shikijs/vitepress-twoslash/client";
 import "@shikijs/vitepress-twoslash/style.css";
 import "./front.css";
