@@ -9,13 +9,16 @@ const consumer = new Consumer();
 afterAll(() => consumer.remove());
 const root = join(consumer.root, "node_modules/sluice-simulate");
 mkdirSync(root, { recursive: true });
-const packed = execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--workspace", "simulate", "--pack-destination", consumer.root], { encoding: "utf8" });
-const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
-execFileSync("tar", ["xzf", join(consumer.root, filename), "--strip-components=1", "-C", root]);
+execFileSync("tar", ["xzf", process.env["SLUICE_SIMULATE_TARBALL"] ?? pack(), "--strip-components=1", "-C", root]);
+function pack(): string {
+  const packed = execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--workspace", "simulate", "--pack-destination", consumer.root], { encoding: "utf8" });
+  const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
+  return join(consumer.root, filename);
+}
 const versionIn = (file: string): string => (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 
 test("it has its command, its page and its license", () => {
-  expect(readdirSync(root, { recursive: true, encoding: "utf8" }).toSorted()).toEqual(["LICENSE", "README.md", "dist", "dist/main.js", "package.json"]);
+  expect(readdirSync(root, { recursive: true, encoding: "utf8" }).toSorted()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist", "dist/main.js", "package.json"]);
   expect(readFileSync(join(root, "LICENSE"), "utf8")).toBe(readFileSync("LICENSE", "utf8"));
 });
 

@@ -39,17 +39,19 @@ test("a job without a limit is named", () => {
   expect(jobsOf(planted).map(([job, body]) => [job, /timeout-minutes/.test(body)])).toEqual([["one", false], ["two", true]]);
 });
 
-test("the file that is tested is the one that is rehearsed, kept and published", () => {
+test("each file that is tested is the one that is rehearsed, kept and published", () => {
   const packing = read("package.yml");
   expect(packing.match(/^.*npm pack .*$/gm)).toEqual([
-    "      - run: mkdir packed && npm pack --ignore-scripts --pack-destination packed && mv packed/*.tgz packed/sluice.tgz",
+    "      - run: mkdir packed && npm pack --ignore-scripts --workspaces --pack-destination packed && cd packed && mv sluice-simulate-*.tgz simulate.tgz && mv sluice-*.tgz sluice.tgz",
   ]);
-  expect(packing).toContain("SLUICE_TARBALL: packed/sluice.tgz");
-  expect(packing).toContain("run: node scripts/publish.mjs packed/sluice.tgz --dry-run");
-  expect(packing).toMatch(/name: packed\n {10}path: packed\/sluice\.tgz/);
+  expect(packing).toMatch(/name: packed\n {10}path: packed\/\*\.tgz/);
   const publishing = jobsOf(read("release.yml")).find(([job]) => job === "publish")?.[1] ?? "";
   expect(publishing).toMatch(/download-artifact@.*\n {8}with:\n {10}name: packed/);
-  expect(publishing).toContain("run: node scripts/publish.mjs sluice.tgz");
+  for (const [variable, file] of [["SLUICE_TARBALL", "sluice.tgz"], ["SLUICE_SIMULATE_TARBALL", "simulate.tgz"]] as const) {
+    expect(packing).toContain(`${variable}: packed/${file}\n`);
+    expect(packing).toContain(`run: node scripts/publish.mjs packed/${file} --dry-run\n`);
+    expect(publishing).toContain(`run: node scripts/publish.mjs ${file}\n`);
+  }
   expect(publishing).not.toMatch(/npm (pack|run)/);
   for (const name of ["ci.yml", "release.yml"]) expect(read(name)).toContain("uses: ./.github/workflows/package.yml");
 });
