@@ -18,7 +18,7 @@ const CALLERS = 20_000;
 const READER = "a bare line reader";
 const ONE = "simulate one policy";
 const RECOMMEND = "simulate --recommend";
-const COMMAND = fileURLToPath(new URL("../dist/command.js", import.meta.url));
+const COMMAND = fileURLToPath(new URL("../simulate/dist/main.js", import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-simulate-"));
 const log = join(folder, "access.log");
@@ -66,7 +66,7 @@ try {
   writeFileSync(reader, `import { createReadStream } from "node:fs"; import { createInterface } from "node:readline";
     let lines = 0; for await (const line of createInterface({ input: createReadStream(process.argv[2]) })) if (line.length > 0) lines += 1;
     if (lines !== ${LINES}) process.exitCode = 1;`);
-  const simulate = [COMMAND, "simulate", log, "--key", "address"];
+  const simulate = [COMMAND, log, "--key", "address"];
   const sides = [
     { name: READER, args: [reader, log] },
     { name: ONE, args: [...simulate, "--policy", "30, 5/s"] },

@@ -16,7 +16,7 @@ export class LogLimiter {
   /** Decides a request of the time `at`, in milliseconds since 1970. Later ones have the same time or a later one. */
   consume(caller: string, cost: Cost | undefined, at: number): Decision {
     this.#now = at;
-    return this.#limiter.consume(caller, { cost });
+    return this.#limiter.consume(caller, typeof cost === "object" ? { cost } : cost);
   }
 
   /** What a caller has left at `at`. */

@@ -117,7 +117,7 @@ class LineCounts {
   /** The one text for a caller, so that memory grows with callers and not with requests. */
   caller(key: string, isAddress: boolean): string {
     const known = this.#callers.get(key) ?? this.#begin(key, isAddress);
-    const requests = this.#texts.get(known);
+    const requests = this.#texts.size === 0 ? undefined : this.#texts.get(known);
     if (requests !== undefined) this.#texts.set(known, requests + 1);
     return known;
   }
