@@ -59,7 +59,7 @@ async function readPolicies(file: string): Promise<readonly FoundPolicy[]> {
     });
   } catch (error) {
     if (error instanceof Misuse) throw error;
-    throw new Misuse(`Cannot load ${file}: ${firstReason(thrownText(error))}${cureOf(error, file)}`);
+    throw new Misuse(`Cannot load ${file}: ${firstReason(error)}${cureOf(error, file)}`);
   } finally {
     process.stdout.write = write;
   }
@@ -89,8 +89,8 @@ function isPolicy(value: unknown): value is Policy {
 }
 
 /** The first line of a message, and with it the one that it announces: "Transform failed with 1 error:". */
-function firstReason(message: string): string {
-  const [first = "", second = ""] = message.split("\n");
+export function firstReason(error: unknown): string {
+  const [first = "", second = ""] = thrownText(error).split("\n");
   return first.endsWith(":") ? `${first} ${second}` : first;
 }
 

@@ -74,3 +74,16 @@ test("a module in TypeScript that Node cannot read names tsx", async () => {
   const { code, err } = await run([LOG, "--key", "address", "--policies", module]);
   expect([code, err]).toEqual([2, expect.stringMatching(/^sluice-simulate: Cannot load \S+enum\.mts: .*NODE_OPTIONS="--import tsx" before npx sluice-simulate\n$/)]);
 });
+
+test("a module that ends the tool is a sentence, and exit code 2", async () => {
+  const module = join(folder, "exits.mjs");
+  writeFileSync(module, "process.exit(0);\n");
+  const { code, err } = await run([LOG, "--key", "address", "--policies", module]);
+  expect([code, err]).toEqual([2, "sluice-simulate: The module ended the command: by process.exit, or a top-level await that nothing ends. Export the policies only\n"]);
+});
+
+test("a module that fails while the log is read is a sentence, and exit code 2", async () => {
+  const module = join(folder, "later.mjs");
+  writeFileSync(module, 'export const api = { capacity: 1, refill: { tokens: 1, everyMs: 1_000 } };\nprocess.nextTick(() => { throw new Error("later\\nand more"); });\n');
+  expect(await run([LOG, "--key", "address", "--policies", module])).toEqual({ code: 2, out: "", err: "sluice-simulate: The module failed while it ran: later. Handle this failure in the module\n" });
+});

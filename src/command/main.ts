@@ -14,37 +14,46 @@ import { runCommand } from "./run-command.js";
 const args = process.argv.slice(2);
 const CHANGES = ["credit", "debit", "block", "reset"];
 const isChange = CHANGES.includes(args[0] ?? "") && !args.includes("--help") && !args.includes("-h");
+/** Whether the command has said how it ended. */
+let isOver = false;
 const io: CommandIo = { stdout: process.stdout, stderr: process.stderr };
 
 // A full disk, or a reader that left. Without a listener the error would be a stack, or come after the exit.
 process.stdout.on("error", (error: Error) => {
   const done = isChange ? `. ${MAY_BE_DONE}` : "";
+  isOver = true;
   process.stderr.write(`sluice: Cannot write the output: ${error.message}${done}\n`, () => process.exit(1));
 });
 process.stderr.on("error", () => undefined); // no one reads the messages
 
-/**
- * Ends the command when a module of limiters fails outside of its top level, as in a timer. The first failure is said.
- */
-let isOver = false;
-function endOfModule(error: unknown): void {
+/** Says once why the module of limiters ended the command, and what became of a change. */
+function endByModule(cause: string, cure: string): void {
   if (isOver) return;
   isOver = true;
   const done = { none: " It was not done.", begun: ` ${MAY_BE_DONE}.`, done: " It was done." }[io.change ?? "none"];
-  const cause = firstReason(error) || codeOfThrown(error) || "without a message";
-  const cure = "Check that its store runs, and handle this failure in the module";
   try {
     // At once, so that nothing more is done.
-    writeSync(2, `sluice: The module failed while it ran: ${cause}.${isChange ? done : ""} ${cure}\n`);
+    writeSync(2, `sluice: The module ${cause}.${isChange ? done : ""} ${cure}\n`);
   } catch {
     // No one reads the messages.
   }
-  process.exit(io.change === undefined ? 2 : 1);
+  process.exitCode = io.change === undefined ? 2 : 1;
 }
-process.on("uncaughtException", endOfModule).on("unhandledRejection", endOfModule);
+
+/** A failure outside of the module's top level, as in a timer. */
+function onFailure(error: unknown): void {
+  if (isOver) return;
+  const cause = firstReason(error) || codeOfThrown(error) || "without a message";
+  endByModule(`failed while it ran: ${cause}`, "Check that its store runs, and handle this failure in the module");
+  process.exit();
+}
+process.on("uncaughtException", onFailure).on("unhandledRejection", onFailure);
+const ENDED = "ended the command: by process.exit, or a top-level await that nothing ends";
+process.on("exit", () => endByModule(ENDED, "Export the limiters only"));
 
 const code = await runCommand(args, io).catch((error: unknown) => {
-  process.off("uncaughtException", endOfModule); // a mistake of the command itself keeps its stack
+  isOver = true;
+  process.off("uncaughtException", onFailure); // a mistake of the command itself keeps its stack
   throw error;
 });
 isOver = true;

@@ -79,6 +79,16 @@ test("a mistake is exit code 2, also if no one reads the message", async () => {
   expect((await run(["peek", printing, "api", "ann"], { leaves: ["stderr"] })).code).toBe(2);
 });
 
+test.each([
+  ["process.exit(0)", "process.exit(0);"],
+  ["a top-level await that nothing ends", "await new Promise(() => undefined);"],
+])("a module that ends the command by %s: it was not done, and exit code 2", async (name, text) => {
+  const module = fileOf(`ends-${name.length}.mjs`, `${text}\n`);
+  const said = "sluice: The module ended the command: by process.exit, or a top-level await that nothing ends.";
+  expect(await run(["credit", module, "api", "ann", "--cost", "1"])).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`${said} It was not done. Export the limiters only\n`) as string });
+  expect(await run(["peek", module, "api", "ann"])).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`${said} Export the limiters only\n`) as string });
+});
+
 describe("a module that fails outside of its top level", () => {
   const TIMER = 'setTimeout(() => { throw new Error("later\\nand more"); });';
   /**
