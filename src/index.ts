@@ -49,5 +49,5 @@ export { run, type RunOptions } from "./limiter/verbs/run.js";
 export { type CombinedDecision, type Members } from "./limiter/several/combination.js";
 export { combine } from "./limiter/several/combine.js";
 export { createWaiter, type Waiter, type WaiterOptions, type WaiterConsumeOptions } from "./limiter/waiting/create-waiter.js";
-export { addressKey, type AddressKeyOptions } from "./http/address/address-key.js";
+export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address/address-key.js";
 export { silenceWarnings, type WarningCode } from "./warnings/warnings.js";
