@@ -252,7 +252,7 @@ export class MemoryStore implements SyncStore {
  * replaced `ask`.
  */
 export function consumeIn(store: MemoryStore, policy: Policy, key: string, costs: Costs): Decision | undefined {
-  return store.ask === ownAsk ? store["consume"](policy, key, costs) : undefined;
+  return store.ask === unchangedAsk ? store["consume"](policy, key, costs) : undefined;
 }
 
-const ownAsk = MemoryStore.prototype.ask;
+const unchangedAsk = MemoryStore.prototype.ask;
