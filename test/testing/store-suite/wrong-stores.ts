@@ -20,11 +20,38 @@ async function consumeWithoutLock(store: RightStore, policy: Policy, key: string
   return decision;
 }
 
+/** Takes under a lock that each caller waits for until `patience` is over. It gets a function that waits for so many turns of others. */
+function givingUp(patience: (turns: (count: number) => Promise<void>) => Promise<void>): typeof RightStore {
+  const lines = new WeakMap<object, Map<string, { last: Promise<unknown>; over: number }>>();
+  return wrongStore({
+    async consume(policy, key, cost) {
+      const ofServer = lines.get(this.server) ?? new Map<string, { last: Promise<unknown>; over: number }>();
+      lines.set(this.server, ofServer);
+      const name = this.name(policy, key);
+      const line = ofServer.get(name) ?? { last: Promise.resolve(), over: 0 };
+      ofServer.set(name, line);
+      const begun = line.over;
+      const passed = async (count: number): Promise<void> => {
+        while (line.over < begun + count) await nextTurn();
+      };
+      const before = line.last;
+      const made = Promise.race([before, patience(passed)]).then(async () => {
+        await new Promise((resolve) => setTimeout(resolve, 2)); // a look over the network
+        return consumeWithoutLock(this, policy, key, cost);
+      });
+      line.last = Promise.allSettled([before, made]).then(() => (line.over += 1));
+      return made;
+    },
+  });
+}
+
 const WAIT = "L2 · the wait of a refusal is exact";
 const expiries = new Map<string, number>();
 const turns = new WeakMap<RightStore, Promise<unknown>>();
 
 export const wrongCounts: readonly WrongStore[] = [
+  ["takes without the lock after 50 ms", givingUp(() => new Promise((resolve) => setTimeout(resolve, 50))), "L1, L5 · a burst"],
+  ["takes without the lock after 12 turns of others", givingUp((turn) => turn(12)), "L1, L5 · a burst"],
   ["reads, waits and writes without a lock", wrongStore({ async consume(policy, key, cost) { return consumeWithoutLock(this, policy, key, cost); } }), "L1, L5 · a burst"],
   [
     "locks in its own process only",

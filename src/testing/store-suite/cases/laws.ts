@@ -112,6 +112,9 @@ export const lawCases: readonly StoreCase[] = [
         await burst(trial.random.between(3, 6));
         trial.move(trial.random.pick([0, 1, 2, 4]));
       }
+      // A store that is right for a few callers may give up a lock, or a round, when many wait for it.
+      const wide = trial.policy("wide", { capacity: 25, refill: { tokens: 7, everyMs: 1_300 } });
+      await trial.callAll(...Array<SuiteCall>(34).fill({ method: "consume", policy: wide, key: "caller", tokens: 1 }));
     },
   },
   {
