@@ -131,8 +131,11 @@ export interface Guard {
   readonly "made by guard() of sluice/store": true;
 }
 
-/** The longest block: 2^31 - 1 seconds, the longest wait that all clients read in `Retry-After`. */
-export const LONGEST_BLOCK_MS = 2_147_483_647_000;
+/** 2^31 - 1 seconds: the longest wait that all clients read in `Retry-After`, and so the longest block. */
+export const LONGEST_WAIT_MS = 2_147_483_647_000;
+
+/** The most parts of one call. With 128, a decision's share of a call to Redis is small, and it blocks for less than 1 ms. */
+export const MOST_PARTS = 128;
 
 /** What is told when a store becomes unavailable, or available again. */
 export interface StoreObserver {

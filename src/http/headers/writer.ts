@@ -3,6 +3,7 @@ import { hasFewerLeft, isInFlight, readings as readingsOf, type Decision, type R
 import { expected } from "../../core/check.js";
 import type { Key } from "../../core/key.js";
 import type { Policy } from "../../core/policy.js";
+import { LONGEST_WAIT_MS } from "../../port/store.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
 import { isHeaderStyle, LARGEST_INTEGER, type Field, type FieldList, type HeaderStyle } from "./field.js";
 import { checkPartition } from "./partition.js";
@@ -27,9 +28,6 @@ export interface HeaderWriter {
   /** The names among `fields` that belong in `Access-Control-Expose-Headers`, spelled as in their specifications. */
   namesToExpose(fields: FieldList): readonly string[];
 }
-
-// 2^31 - 1 seconds, the longest wait that all clients parse. Retry-After is never clamped, so longer waits throw.
-const LONGEST_WAIT_MS = 2_147_483_647_000;
 
 /**
  * Makes a writer of header fields in the given styles, in their order.
@@ -93,6 +91,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
 
   function check(policy: Policy): void {
     for (const { fullMs, capacity } of policy.limits) {
+      // Retry-After is never clamped.
       if (fullMs > LONGEST_WAIT_MS) {
         throw new RangeError(
           `Expected policy "${policy.name}" to refill within 2147483647 seconds, the longest Retry-After that ` +

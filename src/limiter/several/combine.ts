@@ -1,6 +1,7 @@
 import { expected, isPlain, memberOf, ownMembers } from "../../core/check.js";
 import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
+import { MOST_PARTS } from "../../port/store.js";
 import { isUnlimited } from "../unlimited.js";
 import { checkNotCosts, requireVerb, throwOrReject } from "../arguments.js";
 import { attachInternals, type Internals } from "../internals.js";
@@ -104,9 +105,6 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
   attachInternals(combined, { ...own, ...createRequests(own, take, false) });
   return combined as unknown as Limiter<KeysOf<M>, CombinedDecision<M>, SyncOf<M>>;
 }
-
-// The most charges that a store takes in one step.
-const MOST_PARTS = 128;
 
 function checkMembers(members: Members): readonly CombinationMember[] {
   if (typeof members !== "object" || members === null || !isPlain(members)) {

@@ -6,7 +6,7 @@ import { encodeKey, type Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import type { StoreAnswer, StoreCall } from "../../core/records.js";
 import { peekGuarded } from "../../port/guarded-store.js";
-import { callOf, hasVerb, LONGEST_BLOCK_MS } from "../../port/store.js";
+import { callOf, hasVerb, LONGEST_WAIT_MS } from "../../port/store.js";
 import type { Origin } from "../../core/model.js";
 import { datedWorkOf } from "../../port/dated.js";
 import { isUnlimited } from "../unlimited.js";
@@ -31,8 +31,8 @@ export function createOperatorVerbs(
     credit: (key, tokens, options) => change(key, tokens, options, -1),
     block(key, forMs, options) {
       requireVerb(store, "block");
-      if (wholeNumber("forMs", forMs) > LONGEST_BLOCK_MS) {
-        throw new RangeError(expected("forMs", `at most ${LONGEST_BLOCK_MS}`, forMs));
+      if (wholeNumber("forMs", forMs) > LONGEST_WAIT_MS) {
+        throw new RangeError(expected("forMs", `at most ${LONGEST_WAIT_MS}`, forMs));
       }
       return onBucket(key, options, forMs === 0, (policy, encoded) => callOf("block", policy, encoded, forMs as number));
     },

@@ -11,7 +11,7 @@ import type { Policy } from "../../core/policy.js";
 import type { Move } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
 import { STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
-import { callOf, LIMIT_KINDS, type AsyncStore, type Guard } from "../../port/store.js";
+import { callOf, LIMIT_KINDS, MOST_PARTS, type AsyncStore, type Guard } from "../../port/store.js";
 import { guardStarting } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
 import { sharesWork } from "../../platform.js";
@@ -30,9 +30,6 @@ import type { PartDates } from "../shared/snapshot.js";
 
 export type { RedisClient, RedisSend } from "./client.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
-
-// With 128, a decision's share of a call's cost is small. A call still blocks the server for less than 1 ms.
-const LARGEST_BATCH = 128;
 
 /** The options of a {@link RedisStore}. */
 export interface RedisStoreOptions extends GuardOptions {
@@ -105,7 +102,7 @@ export class RedisStore implements AsyncStore {
     const isOneSlot = hasHashTag(`${keyPrefix}${prefix}:`);
     this.#prefix = `${prefix}:`;
     // Requests that share no work (law L15) cannot share a call.
-    const largest = sharesWork() ? LARGEST_BATCH : 1;
+    const largest = sharesWork() ? MOST_PARTS : 1;
     const setup = cluster && !isOneSlot ? { client, keyPrefix } : null;
     this.#router = new RequestRouter((...asked) => this.#calls.send(...asked), largest, setup);
     const isOneCall = (parts: readonly Charge[]): boolean =>

@@ -2,10 +2,7 @@ import { expected, notDefined, wholeNumber } from "../../core/check.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import type { Charge } from "../../core/records.js";
-import { checkNamedOnce } from "../../port/store.js";
-
-// The most parts in one call to Redis. Postgres has the same limit, so that a change of store breaks no call.
-const MOST_CHARGES = 128;
+import { checkNamedOnce, MOST_PARTS } from "../../port/store.js";
 
 /**
  * Throws a TypeError or RangeError for charges that must not reach a server. A negative cost would give tokens, and a
@@ -14,7 +11,7 @@ const MOST_CHARGES = 128;
  */
 export function checkCharges(charges: readonly Charge[]): void {
   if (!Array.isArray(charges)) throw new TypeError(expected("charges", "a list", charges));
-  if (charges.length > MOST_CHARGES) throw new RangeError(expected("charges", `a list of at most ${MOST_CHARGES}`, charges));
+  if (charges.length > MOST_PARTS) throw new RangeError(expected("charges", `a list of at most ${MOST_PARTS}`, charges));
   for (const { policy, key, cost } of charges as readonly Charge[]) {
     if (typeof key !== "string" || key === "") throw new TypeError(expected("key", "a non-empty string", key));
     checkCosts(policy, cost);

@@ -1,4 +1,4 @@
-import { LONGEST_BLOCK_MS } from "../../port/store.js";
+import { LONGEST_WAIT_MS } from "../../port/store.js";
 import { simplest, type Costs, type Limit, type RateOptions } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 
@@ -86,7 +86,7 @@ export function randomChanges(random: Random, { limits }: Policy, sign: 1 | -1 |
 
 /** Returns the milliseconds of a block. */
 export function randomBlock(random: Random, limit: Limit): number {
-  return Math.min(1 + Math.abs(Math.round(randomMove(random, limit, false))), LONGEST_BLOCK_MS);
+  return Math.min(1 + Math.abs(Math.round(randomMove(random, limit, false))), LONGEST_WAIT_MS);
 }
 
 /** Returns a move of the clock in ms, scaled to `limit`. It may be a fraction, and negative if `back` is true. */
