@@ -66,10 +66,10 @@ export function checkNames(options: object, names: readonly string[], explain?: 
 }
 
 /** Throws a TypeError unless `clock` is a function, or has the functions `now` and `wallNow`. */
-export function checkClock(clock: unknown): void {
+export function checkClock(clock: unknown, name = "clock"): void {
   const { now, wallNow } = Object(clock) as { now?: unknown; wallNow?: unknown };
   if (typeof clock === "function" || (typeof now === "function" && typeof wallNow === "function")) return;
-  throw new TypeError(expected("clock", "a function that returns milliseconds, or { now, wallNow }", clock));
+  throw new TypeError(expected(name, "a function that returns milliseconds, or { now, wallNow }", clock));
 }
 
 /** Returns `value`, a whole number of at least 1. Throws a TypeError, or a RangeError for a wrong number. */

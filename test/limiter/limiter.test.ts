@@ -166,6 +166,11 @@ describe("a store that can fail", () => {
     expect(() => createLimiter({ policy, store: store as never })).toThrow(new TypeError(message(got)));
   });
 
+  test.each([undefined, "date", 5, { now: 1 }])("L9 · a store whose clock is %o is refused", (clock) => {
+    const message = /^Expected `store\.clock` to be a function that returns milliseconds, or \{ now, wallNow \}, got /;
+    expect(() => createLimiter({ policy, store: { sync: true, clock, ask: () => [] } as never })).toThrow(message);
+  });
+
   test("what a synchronous store without a guard throws reaches the caller", () => {
     const outage = new Error("disk full");
     const store = { sync: true, clock: () => 0, ask: () => { throw outage; } } as const;

@@ -1,4 +1,4 @@
-import { checkNames, checkOptions, expected, memberOf, show } from "../../core/check.js";
+import { checkClock, checkNames, checkOptions, expected, memberOf, show } from "../../core/check.js";
 import type { Store } from "../../port/store.js";
 import { noteClientTimeout } from "./client-timeout.js";
 import { checkPostgresClient } from "./postgres-client.js";
@@ -13,6 +13,7 @@ export function checkStore(store: Store): void {
     const got = typeof store === "string" ? "a string" : show(store);
     throw new TypeError(`Expected \`store\` to be an object with \`sync\` and \`ask\`, got ${got}${cureForStore(store)}`);
   }
+  if (store.clock !== "server") checkClock(store.clock, "store.clock");
   const guard = memberOf(store, "guard");
   if (openGuard(guard) === undefined && (guard !== undefined || !store.sync)) {
     throw new TypeError(

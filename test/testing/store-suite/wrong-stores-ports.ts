@@ -4,7 +4,8 @@ import { costAt } from "../../../src/core/limit.js";
 import { adjust, consume, type Decision } from "../../../src/core/decision.js";
 import { guard } from "../../../src/guard/guard.js";
 import type { Costs, Policy } from "../../../src/index.js";
-import { wrongStore, nextTurn, right, RightStore } from "./wrong-stores-base.js";
+import type { StoreSetup } from "../../../src/testing/index.js";
+import { FakeServer, wrongStore, nextTurn, right, RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
 const answers = new WeakMap<object, Map<string, Decision>>();
@@ -30,6 +31,11 @@ export const wrongPorts: readonly WrongStore[] = [
   ["carries the function `guard`", wrongStore({ makeGuard: () => guard as never }), GUARD, undefined, /got a function/],
   ["carries the options of a guard", wrongStore({ makeGuard: () => ({ timeoutMs: 100 }) as never }), GUARD, undefined, /got an object/],
   ["has no guard, and answers later", wrongStore({ makeGuard: () => undefined as never }), GUARD, undefined, /got undefined/],
+  ["keeps buckets of its own", class extends RightStore {
+    constructor(_server: FakeServer, setup: StoreSetup) {
+      super(new FakeServer(), setup);
+    }
+  }, "port · the store has", {}, /1 of 3 tokens left, got 3\nLikely cause: .*list `sharing` in `lacks`/],
   [
     "returns its live record",
     wrongStore({

@@ -12,6 +12,8 @@ import type { StoreCase, Trial } from "../trial.js";
 import { callsOf } from "../../store-calls.js";
 
 const VERB_TRAITS = ["peek", "adjust", "block", "reset"] as const;
+const OWN_BUCKETS =
+  "Each store of the factory has buckets of its own. Give all of them the same ones, or list `sharing` in `lacks`.";
 const KIND_TRAITS = ["quota", "in-flight", "window"] as const;
 const SMALL = { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } };
 
@@ -26,6 +28,7 @@ export const portCases: readonly StoreCase[] = [
       for (const verb of VERB_TRAITS) checkTrait(trial, verb, hasVerb(store, verb));
       checkTrait(trial, "together", store.together === true || typeof store.together === "function");
       checkTrait(trial, "close", typeof store.close === "function");
+      if (trial.has("sharing")) await trial.part(OWN_BUCKETS, () => checkSharing(trial, store));
       await trial.part("Without `kinds` a limiter refuses each policy with such a limit.", async () => checkKinds(trial, store));
       await trial.part("`ask` is not `async` although `sync` is false, or the reverse.", () => checkTimings(trial, store));
     },
@@ -102,6 +105,13 @@ export const portCases: readonly StoreCase[] = [
 function checkTrait(trial: Trial, trait: StoreTrait, has: boolean): void {
   const [wanted, got] = has ? ["not to be in `lacks`", "with"] : ["to be in `lacks`, with a reason", "without"];
   assert(has === trial.has(trait), `Expected \`${trait}\` ${wanted}, got a store ${got} it`);
+}
+
+async function checkSharing(trial: Trial, store: Store): Promise<void> {
+  const policy = trial.policy("p", SMALL);
+  await callsOf(store).consume(policy, "shared", 2);
+  const { remaining } = await callsOf(await trial.open({ clock: trial.clock.now })).consume(policy, "shared", 0);
+  assert(remaining === 1, `Expected two stores of the factory to share their buckets, with 1 of 3 tokens left, got ${remaining}`);
 }
 
 /** Fails unless the store names the kinds of limits that it keeps. */
