@@ -10,7 +10,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
-import { createLimiter, createWaiter, MemoryStore, perHour, perSecond, type AsyncStore, type Decision, type LimitOptions, type Policy } from "../dist/index.js";
+import { createLimiter, createWaiter, MemoryStore, perHour, perSecond, type AsyncStore, type LimitOptions, type StoreAnswer, type StoreCall } from "../dist/index.js";
 import { RedisStore } from "../dist/redis.js";
 import { guard } from "../dist/store.js";
 import { fromStore, PATIENT_MS } from "./measure.js";
@@ -31,10 +31,10 @@ class RemoteStore implements AsyncStore {
   readonly #inner = new MemoryStore();
   calls = 0;
 
-  async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+  async ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
     this.calls += 1;
     await new Promise((resolve) => setTimeout(resolve, STORE_MS));
-    return this.#inner.consume(policy, key, cost);
+    return this.#inner.ask(call);
   }
 }
 

@@ -1,4 +1,5 @@
 import { fullBucket, isStale, RATE, setBucket } from "./bucket.js";
+import { expected } from "./check.js";
 import { adjust, consume, peek, renewHeld, convertStale, whileBlocked } from "./decision.js";
 import type { Bucket, Costs, Decision, Limit, Move, Origin, Policy } from "./model.js";
 
@@ -125,6 +126,7 @@ interface PartAnswer<Answer = StoreAnswer> {
  */
 export function answerCall(call: StoreCall, found: readonly Records[], now: number): CallAnswers {
   const { verb, parts } = call;
+  checkVerb(verb);
   const isTogether = verb === "consume" && parts.length > 1;
   const foreseen = isTogether ? parts.map((part, i) => peekRecords(part, found[i] as Records, now)) : [];
   const isRefused = foreseen.some(({ allowed }) => !allowed);
@@ -133,6 +135,11 @@ export function answerCall(call: StoreCall, found: readonly Records[], now: numb
     answerPart(call, isRefused ? { ...part, cost: Infinity } : part, found[i] as Records, now));
   const answers = isRefused ? foreseen : outcomes.map(({ answer }) => answer);
   return { answers, changed: outcomes.map(({ changed }) => changed) };
+}
+
+/** Throws a TypeError for a verb that this version does not know: it must not act as another one. */
+export function checkVerb(verb: StoreVerb): void {
+  if (!STORE_VERBS.includes(verb)) throw new TypeError(expected("verb", `one of ${STORE_VERBS.join(", ")}`, verb));
 }
 
 function answerPart({ verb, from, move }: StoreCall, part: Charge, records: Records, now: number): PartAnswer {

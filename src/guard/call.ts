@@ -124,7 +124,12 @@ abstract class Call<T> implements Deadline, BreakerCall {
         } catch (error) {
           return this.reject(error);
         }
-        this.resolve(answer);
+        try {
+          this.resolve(answer);
+        } catch (error) {
+          // The deadline is over: without this, the caller would wait for ever.
+          this.failed(error);
+        }
       },
       (error: unknown) => this.reject(error),
     );
@@ -227,7 +232,7 @@ export class StoreAsk extends Call<readonly StoreAnswer[]> {
 
   protected override answered(answers: readonly StoreAnswer[]): void {
     const [first] = answers;
-    if (typeof first === "object" && hasOwn(first, "allowed")) this.setup.serverClock.learn(first, this.since);
+    if (typeof first === "object" && first !== null && hasOwn(first, "allowed")) this.setup.serverClock.learn(first, this.since);
     this.#resolve(answers);
   }
 

@@ -142,8 +142,9 @@ function answeringLater(store: AsyncStore, calls: CallSetup): GuardedCalls {
     consume: (policy, key, costs) =>
       recall?.call(store, policy, key, costs) ??
       new Promise((resolve) => new ConsumeCall(calls, policy, key, costs, resolve).start()),
-    ask: (call, options = {}) =>
+    ask: (call, given) =>
       new Promise((resolve, reject) => {
+        const options = ownMembers(given ?? {});
         const failed = (error: unknown): void => {
           if (error instanceof StoreUnavailableError && error.code === "ERR_STORE_OPEN") options.notAsked?.();
           reject(error);
@@ -173,7 +174,7 @@ function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout, f
   };
   return {
     // A call in the background takes no time from others, since it answers at once.
-    ask: (call, options) => (options?.inBackground === true ? send(call) : ask(call)),
+    ask: (call, options) => (ownMembers(options ?? {}).inBackground === true ? send(call) : ask(call)),
     consume(policy, key, costs) {
       try {
         const [made] = ask(callOf("consume", policy, key, costs));

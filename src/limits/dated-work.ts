@@ -102,7 +102,9 @@ function dateText(ms: number): string {
  * RangeError for limits in flight whose tokens would not be renewed together, and for windows of two lengths.
  */
 function checkStoreKinds(given: object, { name, limits }: Policy, own: Policy): void {
-  const store = given as { readonly kinds?: readonly string[]; readonly clock?: { readonly name?: string } };
+  const store = given as {
+    readonly kinds?: readonly string[]; readonly verbs?: readonly string[]; readonly clock?: { readonly name?: string };
+  };
   let held: Returns | undefined;
   for (const { name: limit, renews, returns } of limits) {
     if (returns !== undefined && hasOwn(returns, "staleAfterMs")) {
@@ -117,6 +119,12 @@ function checkStoreKinds(given: object, { name, limits }: Policy, own: Policy): 
         `Expected a store with \`kinds\` that include "${kind}" for policy "${name}", got ` +
         `${kinds ? "others" : "none"}. See the guide to stores, or use \`refill\`` +
         (kind === "window" && kinds ? ". For a store made by `leased`, pass the store that it wraps" : ""),
+      );
+    }
+    if (kind === "in-flight" && !["adjust", "renew"].every((verb) => memberOf(store, "verbs")?.includes(verb))) {
+      throw new TypeError(
+        `Expected a store with \`verbs\` that include "adjust" and "renew" for the limits in flight of policy "${name}", got ` +
+        "others. Their tokens would never be given back. A store over `answerCall` has `verbs: STORE_VERBS`",
       );
     }
     // By its name too, because another copy of this package has a function of its own.

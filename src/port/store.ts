@@ -99,12 +99,13 @@ export const LIMIT_KINDS = ["rate", "quota", "in-flight", "window"] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 /** A call about one bucket. */
-export function callOf(verb: StoreVerb, policy: Policy, key: string, cost: Costs, { from, move } = NO_DATES): StoreCall {
-  // With all members, because an absent one may come from `Object.prototype`.
+export function callOf(
+  verb: StoreVerb, policy: Policy, key: string, cost: Costs, dates?: Pick<StoreCall, "from" | "move">,
+): StoreCall {
+  // With all members of its own, because an absent one may come from `Object.prototype`.
+  const [from, move] = verb === "renew" ? [undefined, dates?.move] : [dates?.from, undefined];
   return { verb, parts: [{ policy, key, cost }], from, move };
 }
-
-const NO_DATES: Pick<StoreCall, "from" | "move"> = { from: undefined, move: undefined };
 
 /** Whether a store can be asked for `verb`. */
 export function hasVerb(store: Pick<Store, "verbs">, verb: StoreVerb): boolean {
@@ -154,12 +155,18 @@ export function checkNamedOnce(parts: readonly Charge[]): void {
  * list with one answer for each: an answer without `allowed` must not become a refusal (law L11).
  */
 export function checkAnswerList(verb: StoreVerb, size: number, answers: unknown): readonly StoreAnswer[] {
-  if (Array.isArray(answers) && answers.length === size) {
-    for (const answer of answers as readonly unknown[]) if (!isAnswer(verb, answer)) throw wrongAnswer(verb, answerText(answer));
-    return answers as readonly StoreAnswer[];
-  }
-  Promise.resolve(answers).catch(() => undefined); // its rejection would end the process
+  const isList = Array.isArray(answers) && answers.length === size;
+  // Not by `find`: a list may have holes, and a wrong answer may be undefined.
+  const wrong = isList ? [...(answers as unknown[])].findIndex((answer) => !isAnswer(verb, answer)) : -1;
+  if (isList && wrong < 0) return answers as readonly StoreAnswer[];
+  silence(answers);
+  if (isList) throw wrongAnswer(verb, answerText((answers as unknown[])[wrong]));
   throw wrongAnswer(verb, Array.isArray(answers) ? `a list of ${answers.length}` : answerText(answers), ` in a list of ${size}`);
+}
+
+/** Makes the promises among wrong answers harmless: the rejection of one would end the process. */
+export function silence(answers: unknown): void {
+  for (const each of Array.isArray(answers) ? answers : [answers]) Promise.resolve(each).catch(() => undefined);
 }
 
 function isAnswer(verb: StoreVerb, answer: unknown): boolean {
@@ -170,7 +177,8 @@ function isAnswer(verb: StoreVerb, answer: unknown): boolean {
 }
 
 function wrongAnswer(verb: StoreVerb, got: string, list = ""): TypeError {
-  const wanted = verb === "consume" || verb === "peek" ? "a decision" : verb === "adjust" ? "true or false" : "undefined";
+  const isDone = verb === "adjust" || verb === "renew";
+  const wanted = verb === "consume" || verb === "peek" ? "a decision" : isDone ? "true or false" : "undefined";
   return new TypeError(
     `Expected \`store.ask()\` to answer "${verb}" with ${wanted}${list}, got ${got}. ` +
     "Return the `answers` of `answerCall` of sluice/store.",
@@ -178,6 +186,7 @@ function wrongAnswer(verb: StoreVerb, got: string, list = ""): TypeError {
 }
 
 function answerText(answer: unknown): string {
+  if (typeof (Object(answer) as { then?: unknown }).then === "function") return "a promise. Write `await` before it";
   return typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
 }
 

@@ -7,6 +7,7 @@ import { checkTime, timeCure, type Time } from "../port/time.js";
 import { guard } from "../guard/guard.js";
 import { GUARD_OPTIONS, guardOptionsOf } from "../guard/options.js";
 import { bucketName } from "./shared/bucket-name.js";
+import { checkOnePart } from "./shared/charges.js";
 import { decodeRecords, encodeRecords } from "./shared/records.js";
 import { Rounds, type Job } from "./shared/rounds.js";
 import { StoreError } from "./shared/store-error.js";
@@ -107,6 +108,7 @@ class CasStore<Version> implements AsyncStore {
   }
 
   async ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    checkOnePart(call);
     if (call.verb !== "peek") return this.#rounds.join(call);
     const [{ policy, key }] = call.parts;
     const { records } = await this.#load(bucketName(policy, key));

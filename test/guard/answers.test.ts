@@ -1,11 +1,13 @@
 import { combine, createLimiter, MemoryStore, perSecond, type AsyncStore, type Decision, type PlainLimiter, type OnStoreError, type SyncStore } from "sluice";
 import { createGate } from "sluice/http";
 import { webReader } from "sluice/web";
-import { guard } from "sluice/store";
+import { guard, STORE_VERBS } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { expectWarnings } from "../setup/warnings.js";
 import { callsOf } from "../../src/testing/store-calls.js";
 import { storeOf } from "../helpers/store-of.js";
+import * as production from "../../src/diagnostics/none.js";
+import { checkAnswerList } from "../../src/port/store.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(1) };
 const clock = () => 0;
@@ -94,6 +96,37 @@ describe("L11 · refused is not broken: what is no decision", () => {
       expect(await make(store)).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true, error: expect.any(TypeError) as TypeError });
     }
     await expect(make(storeOf({ ...now(good, false), consumeTogether: () => answer }))).rejects.toThrow(/^Expected `store\.ask\(\)` to answer "consume" with a decision/);
+  });
+
+  test.each(["reset", "block"] as const)("L17 · `[null]` as the answer to %s, which JSON makes of nothing, settles the call", async (verb) => {
+    const store: AsyncStore = { sync: false, guard: guard(), clock, verbs: STORE_VERBS, ask: async () => JSON.parse("[null]") as never };
+    await expect(createLimiter({ policy, store })[verb]("ann", (verb === "block" ? 1 : undefined) as never)).resolves.toBeUndefined();
+  });
+
+  test("L17 · promises in the list of answers are a bug of the store, and their rejections end no process", async () => {
+    expectWarnings("SLUICE_STORE_BUG");
+    const ask = () => [Promise.reject(new Error("down"))] as never;
+    for (const store of [{ sync: true, guard: guard(), clock, ask }, { sync: false, guard: guard(), clock, ask: async () => ask() }] as (SyncStore | AsyncStore)[]) {
+      const { error } = await createLimiter({ policy, store }).consume("ann");
+      expect((error as Error).message).toContain("got a promise. Write `await` before it.");
+    }
+    await new Promise(setImmediate);
+  });
+
+  test.each<[what: string, answers: unknown]>([
+    ["no list", {}], ["a decision alone", good], ["an empty list", []], ["two for one", [good, good]], ["a hole", Object.assign([], { length: 1 })], ["null in it", [null]],
+    ["an inherited `allowed`", [Object.create({ allowed: true })]], ["a promise in it", null],
+  ])("L11 · production refuses %s, too", async (_what, given) => {
+    const answers = given ?? [Promise.reject(new Error("down"))];
+    expect(() => production.checkAnswers("consume", 1, answers)).toThrow(TypeError);
+    expect(() => checkAnswerList("consume", 1, answers)).toThrow(TypeError);
+    await new Promise(setImmediate);
+  });
+
+  test("L11 · production accepts a decision, and what it does not check", () => {
+    for (const [verb, answer] of [["consume", good], ["peek", good], ["adjust", true], ["reset", undefined]] as const) {
+      expect(production.checkAnswers(verb, 1, [answer])).toEqual([answer]);
+    }
   });
 
   test("L11 · says what came, and no key", async () => {

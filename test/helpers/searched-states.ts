@@ -24,7 +24,6 @@ const REAL = { ...policy, ...core, ...records, ...decision, ...breaker, ...refun
 const BEGINS_AT = 4_000_000_000_000;
 const AT_ONCE = 250;
 
-
 /** Each run has keys of its own, also that of a test that is tried again. */
 let runs = 0;
 

@@ -10,7 +10,7 @@ import { rateLimit as onExpress, reportCost } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
 import { rateLimit as onNode } from "sluice/node";
-import { guard, LIMIT_KINDS } from "sluice/store";
+import { guard, LIMIT_KINDS, STORE_VERBS } from "sluice/store";
 import type { StoreAnswer, StoreCall } from "sluice";
 
 export const CAPACITY = 2;
@@ -147,7 +147,7 @@ export class LateStore {
   readonly clock = this.inner.clock;
   readonly guard = guard({ timeoutMs: 60_000 });
   readonly answers: Array<() => void> = [];
-  readonly verbs = ["consume", "adjust"] as const;
+  readonly verbs = STORE_VERBS;
   async ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
     const answers = this.inner.ask(call);
     if (call.verb === "consume") await new Promise<void>((resolve) => this.answers.push(resolve));

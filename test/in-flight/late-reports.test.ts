@@ -219,6 +219,9 @@ class AwayStore extends LaterVerbs {
     this.clock = clock;
     this.inner = new MemoryStore({ clock });
   }
+  async renew(): Promise<boolean> {
+    return true;
+  }
   async consume(...call: Parameters<StoreCalls<true>["consume"]>): Promise<Decision> {
     return callsOf(this.#there()).consume(...call);
   }

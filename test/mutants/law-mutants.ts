@@ -144,7 +144,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "combine-names", in: "groupsOf",
-    find: 'if (!shadow && Boolean(memberOf(store, "together"))) byStore.set(store, group);',
+    find: 'if (!shadow && memberOf(store, "together")) byStore.set(store, group);',
     replace: "",
   },
   {

@@ -132,3 +132,11 @@ test("L8, L14 · what is asked in one tick is answered as if it had been asked o
   console.log(`casStore, in one tick: ${tally.asks} asked by ${tally.reads} reads, ${tally.denials} refused`);
   expect(tally.denials).toBeGreaterThan(tally.asks / 20);
 });
+
+test("L5 · a call of several parts is refused, and the others of its round are answered", async () => {
+  const store = casStore(backend(), { time: { now: clock } });
+  const both = callsOf(store).together([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 1 }]);
+  const [refused, alone] = await Promise.allSettled([both, callsOf(store).consume(policy, "ann", 1)]);
+  expect(refused).toMatchObject({ status: "rejected", reason: { code: "ERR_STORE_APART" } });
+  expect(alone).toMatchObject({ status: "fulfilled", value: { allowed: true, remaining: 4 } });
+});

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../../test/helpers/own-redis.js";
 import { describeWith, postgresUrl } from "../../../test/helpers/services.js";
 import { overGlide, overGlideCluster, overKysely, overNeon, overPostgresJs } from "../any-client.js";
+import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
 const lacks = { close: "the client is the caller's", bound: "the server bounds what it keeps" };
@@ -53,7 +54,7 @@ describeWith("redis-server", "valkey-glide", () => {
       const { store } = open as Awaited<ReturnType<typeof overGlide>>;
       for (const remaining of [9, 8, 7]) {
         await admin.script("FLUSH");
-        expect(await store.consume(policy, "NOSCRIPT a", 1)).toMatchObject({ allowed: true, remaining });
+        expect(await callsOf(store).consume(policy, "NOSCRIPT a", 1)).toMatchObject({ allowed: true, remaining });
       }
     });
 
@@ -62,7 +63,7 @@ describeWith("redis-server", "valkey-glide", () => {
       onTestFinished(() => client.close());
       await admin.config("SET", "maxmemory", "1");
       onTestFinished(async () => void (await admin.config("SET", "maxmemory", "0")));
-      const error: unknown = await store.consume(policy, "secret", 1).catch((thrown: unknown) => thrown);
+      const error: unknown = await callsOf(store).consume(policy, "secret", 1).catch((thrown: unknown) => thrown);
       expect(String(error)).toMatch(/OOM/);
       expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain("secret");
     });
@@ -78,7 +79,7 @@ describeWith("redis-server", "valkey-glide on a cluster", () => {
     const { store, client } = await overGlideCluster(cluster.ports.map((port) => ({ host, port })), { denyCacheMs: 0 });
     onTestFinished(() => client.close());
     const keys = Array.from({ length: 30 }, (_, i) => `user ${i}`);
-    const asked = await Promise.all(keys.flatMap((key) => Array.from({ length: 12 }, () => store.consume(policy, key, 1))));
+    const asked = await Promise.all(keys.flatMap((key) => Array.from({ length: 12 }, () => callsOf(store).consume(policy, key, 1))));
     keys.forEach((_, i) => expect(asked.slice(i * 12, i * 12 + 12).filter(({ allowed }) => allowed)).toHaveLength(10));
   });
 });

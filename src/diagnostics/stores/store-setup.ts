@@ -14,6 +14,13 @@ export function checkStore(store: Store): void {
     throw new TypeError(`Expected \`store\` to be an object with \`sync\` and \`ask\`, got ${got}${cureForStore(store)}`);
   }
   if (store.clock !== "server") checkClock(store.clock, "store.clock");
+  const [verbs, together] = [memberOf(store, "verbs"), memberOf(store, "together")];
+  if (verbs !== undefined && !Array.isArray(verbs)) {
+    throw new TypeError(expected("store.verbs", "a list, such as STORE_VERBS", verbs));
+  }
+  if (!["undefined", "boolean", "function"].includes(typeof together)) {
+    throw new TypeError(expected("store.together", "true, false, or a function of the parts", together));
+  }
   const guard = memberOf(store, "guard");
   if (openGuard(guard) === undefined && (guard !== undefined || !store.sync)) {
     throw new TypeError(

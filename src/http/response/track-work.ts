@@ -17,7 +17,8 @@ const LEFT: Outcome = { status: 499, aborted: true };
  * request that was refused or skipped.
  *
  * `done({ status, aborted })` settles what the work cost and gives back its tokens in flight. Pass `aborted: true` when
- * the client left; the status is then 499. Its promise resolves when the cost is settled, and never rejects. The first
+ * the client left; the status is then 499. Its promise resolves when the cost is settled, and never
+ * rejects; at once if the work was ended elsewhere. The first
  * call counts. A later one with `aborted: true` says that the client left after its whole response. Throws a RangeError
  * for a status that no response has.
  *

@@ -75,7 +75,7 @@ function groupsOf(charges: readonly LimiterCharge[]): readonly number[][] {
     if (known !== undefined) return void known.push(i);
     const group = [i];
     groups.push(group);
-    if (!shadow && Boolean(memberOf(store, "together"))) byStore.set(store, group);
+    if (!shadow && memberOf(store, "together")) byStore.set(store, group);
   });
   return groups.flatMap((group) => {
     if (group.length === 1) return [group];

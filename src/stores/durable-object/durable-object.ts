@@ -14,7 +14,7 @@ import type { GuardOptions } from "../../port/guard-options.js";
 import { STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../../port/store.js";
 import { bucketName } from "../shared/bucket-name.js";
-import { checkCharges } from "../shared/charges.js";
+import { checkCharges, checkOnePart } from "../shared/charges.js";
 import type { BucketPart } from "./call.js";
 import type { BucketMethods } from "./with-buckets.js";
 
@@ -86,7 +86,9 @@ export class DurableObjectStore implements AsyncStore {
     this.together = object !== undefined;
   }
 
-  async ask({ verb, parts, from, move }: StoreCall): Promise<readonly StoreAnswer[]> {
+  async ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    const { verb, parts, from, move } = call;
+    if (!this.together) checkOnePart(call);
     if (parts.length > 1) checkCharges(parts);
     const asked = parts.map((part) => this.#part(part));
     const id = this.#namespace.idFromName(this.#object ?? (asked[0] as BucketPart).name);

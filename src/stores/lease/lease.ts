@@ -180,7 +180,7 @@ function overLeases(store: AsyncStore, inside: OpenGuard, leaseMs: number, now: 
     const tokens = typeof cost === "number" ? cost : 0;
     // Tokens of a lease that are given back here must not go back again with its next call.
     if (tokens < 0) leases.find(policy, key)?.tell({ what: "refunding", tokens: 0 - tokens });
-    const answers = await store.ask(call);
+    const answers = checkAnswerList("adjust", 1, await store.ask(call));
     if (answers[0] === true) leases.find(policy, key)?.tell({ what: "adjusted", tokens });
     return answers;
   }

@@ -2,8 +2,8 @@ import { limiterChecks } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { lostTimeOf, monotonicClock, readClock, type Clock, type LostTime } from "../../core/clock.js";
 import {
-  BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, redateBlock, STORE_VERBS, type Charge, type StoreAnswer,
-  type StoreCall,
+  BLOCK_LIMIT, blockLeft, checkVerb, consumeBlocked, extendBlock, peekBlocked, redateBlock, STORE_VERBS, type Charge,
+  type StoreAnswer, type StoreCall,
 } from "../../core/records.js";
 import type { Costs } from "../../core/limit.js";
 import { adjust, renewHeld, type Decision } from "../../core/decision.js";
@@ -53,6 +53,8 @@ const MOST_KEYS = 1_000_000_000;
 
 type Table = Pick<MemoryTable, "get" | "put" | "delete">;
 type ApartTable = Table & Pick<MemoryTable, "size" | "evictedBusy">;
+
+let consumeOf: (store: MemoryStore, policy: Policy, key: string, costs: Costs) => Decision;
 
 /** The data that the store needs for each call under a policy. */
 interface StoredPolicy {
@@ -119,8 +121,13 @@ export class MemoryStore implements SyncStore {
   /** Carries out a call, at once. */
   ask(call: StoreCall): readonly StoreAnswer[] {
     const { verb, parts } = call;
+    checkVerb(verb);
     if (verb === "consume" && parts.length > 1) return this.#consumeTogether(parts);
     return parts.map((part) => this.#answer(call, part));
+  }
+
+  static {
+    consumeOf = (store, ...asked) => store.#consume(...asked);
   }
 
   /** Returns how many buckets are kept now, and how many busy ones were removed since the store was created. */
@@ -130,13 +137,14 @@ export class MemoryStore implements SyncStore {
     return { buckets: sumOf("size"), evictedBusy: sumOf("evictedBusy") };
   }
 
-  // `ask` for a `consume`, without its lists. For limiters alone.
-  private consume(policy: Policy, key: string, costs: Costs): Decision {
+  // `ask` for a `consume`, without its lists.
+  #consume(policy: Policy, key: string, costs: Costs): Decision {
     const now = readClock(this.clock);
     const decision = this.#take(policy, key, costs, now);
     return decision.allowed || !this.#lost.look(now) ? decision : this.#take(policy, key, costs, now);
   }
 
+  // As `answerCall` does it over records.
   #consumeTogether(parts: readonly Charge[]): readonly Decision[] {
     checkNamedOnce(parts);
     const now = readClock(this.clock);
@@ -150,7 +158,7 @@ export class MemoryStore implements SyncStore {
   }
 
   #answer({ verb, from, move }: StoreCall, { policy, key, cost }: Charge): StoreAnswer {
-    if (verb === "consume") return this.consume(policy, key, cost);
+    if (verb === "consume") return this.#consume(policy, key, cost);
     const now = readClock(this.clock);
     if (verb === "peek") return this.#peek(policy, key, cost, now);
     const entry = this.#load(policy, key);
@@ -252,7 +260,7 @@ export class MemoryStore implements SyncStore {
  * replaced `ask`.
  */
 export function consumeIn(store: MemoryStore, policy: Policy, key: string, costs: Costs): Decision | undefined {
-  return store.ask === unchangedAsk ? store["consume"](policy, key, costs) : undefined;
+  return store.ask === unchangedAsk ? consumeOf(store, policy, key, costs) : undefined;
 }
 
 const unchangedAsk = MemoryStore.prototype.ask;

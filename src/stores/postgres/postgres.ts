@@ -10,7 +10,7 @@ import { ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { Move } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
-import { STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
+import { checkVerb, STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
@@ -110,6 +110,7 @@ export class PostgresStore implements AsyncStore {
    * in one fixed order, so calls never deadlock. A block lasts as long as the row: a crash of the database ends it.
    */
   async ask({ verb, parts, from, move }: StoreCall): Promise<readonly StoreAnswer[]> {
+    checkVerb(verb);
     if (verb === "consume" && parts.length > 1) return this.#consumeTogether(parts);
     const [{ policy, key, cost }] = parts;
     if (verb === "consume") return [await this.#consume(policy, key, cost)];

@@ -10,7 +10,7 @@ import { hasOwn, ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Move } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
-import { STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
+import { checkVerb, STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
 import { callOf, LIMIT_KINDS, MOST_PARTS, type AsyncStore, type Guard } from "../../port/store.js";
 import { guardStarting } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
@@ -118,15 +118,20 @@ export class RedisStore implements AsyncStore {
    * nothing. It is made again if it cannot have been made. Otherwise it rejects with a StoreError with
    * `"ERR_STORE_TOO_LATE"`.
    */
-  async ask({ verb, parts, from, move }: StoreCall): Promise<readonly StoreAnswer[]> {
-    if (verb === "consume" && parts.length > 1) return this.#consumeTogether(parts);
-    const [{ policy, key, cost }] = parts;
-    if (verb === "adjust") return [await this.#adjust(policy, key, cost, from)];
-    if (verb === "renew") return [await this.#change("a", this.#part(policy, key, 0, { ...(move as Move), moved: cost }))];
-    if (verb === "block") return [await this.#change("x", this.#part(policy, key, cost))];
-    if (verb === "reset") return [await this.#change("d", this.#part(policy, key, 0))];
-    if (verb === "peek") return [await this.#peek(policy, key, cost)];
-    return [await new Promise<Decision>((resolve, reject) => this.#consume(policy, key, cost, { resolve, reject }))];
+  async ask(call: StoreCall): Promise<readonly StoreAnswer[]> {
+    checkVerb(call.verb);
+    if (call.verb === "consume" && call.parts.length > 1) return this.#consumeTogether(call.parts);
+    // Without `await`, so that nothing holds a long key while the server is asked (L16).
+    return this.#answer(call).then(inList);
+  }
+
+  #answer({ verb, parts: [{ policy, key, cost }], from, move }: StoreCall): Promise<StoreAnswer> {
+    if (verb === "adjust") return this.#adjust(policy, key, cost, from);
+    if (verb === "renew") return this.#change("a", this.#part(policy, key, 0, { ...(move as Move), moved: cost }));
+    if (verb === "block") return this.#change("x", this.#part(policy, key, cost));
+    if (verb === "reset") return this.#change("d", this.#part(policy, key, 0));
+    if (verb === "peek") return this.#peek(policy, key, cost);
+    return new Promise((resolve, reject) => this.#consume(policy, key, cost, { resolve, reject }));
   }
 
   recall(policy: Policy, key: string, costs: Costs): Decision | null {
@@ -207,5 +212,7 @@ export class RedisStore implements AsyncStore {
     return new RedisPart(this.#prefix, policy, shortKey(policy, key), tokens, dates);
   }
 }
+
+const inList = (answer: StoreAnswer): readonly StoreAnswer[] => [answer];
 
 const ownAsk = RedisStore.prototype.ask;

@@ -1,8 +1,9 @@
 import { expected, notDefined, wholeNumber } from "../../core/check.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import type { Charge } from "../../core/records.js";
+import type { Charge, StoreCall } from "../../core/records.js";
 import { checkNamedOnce, MOST_PARTS } from "../../port/store.js";
+import { StoreError } from "./store-error.js";
 
 /**
  * Throws a TypeError or RangeError for charges that must not reach a server. A negative cost would give tokens, and a
@@ -17,6 +18,15 @@ export function checkCharges(charges: readonly Charge[]): void {
     checkCosts(policy, cost);
   }
   checkNamedOnce(charges);
+}
+
+/** Throws a StoreError for a call of several parts: the store changes one bucket in a step, and would take a part of them. */
+export function checkOnePart({ parts }: StoreCall): void {
+  if (parts.length === 1) return;
+  throw new StoreError(
+    "ERR_STORE_APART",
+    `Expected a call about one bucket, got ${parts.length}. The store cannot change several in one step; no tokens were taken.`,
+  );
 }
 
 /**

@@ -70,6 +70,13 @@ describe("which object a call goes to", () => {
     expect(calls.map(([object, { verb, parts, now }]) => [object, verb, parts.length, now])).toEqual([["acme", "block", 1, 7], ["acme", "consume", 2, 7]]);
   });
 
+  test("without `object`, a call of several parts is refused, and nothing is sent", async () => {
+    const { binding, calls } = namespace();
+    const store = new DurableObjectStore(binding);
+    await expect(callsOf(store).together([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 1 }])).rejects.toMatchObject({ code: "ERR_STORE_APART" });
+    expect(calls).toEqual([]);
+  });
+
   test("a copy of a policy and charges of one bucket are refused before", async () => {
     const { binding, calls } = namespace();
     const store = new DurableObjectStore(binding, { object: "acme" });

@@ -1,6 +1,7 @@
 import { whenDone } from "../../../limits/in-flight.js";
 import { createLimiter } from "../../../limiter/create-limiter.js";
 import { LIMIT_KINDS, type AsyncStore } from "../../../port/store.js";
+import { STORE_VERBS } from "../../../core/records.js";
 import { MemoryStore } from "../../../stores/memory/memory.js";
 import { guard } from "../../../guard/guard.js";
 import { assertEqual } from "../../assert.js";
@@ -124,7 +125,7 @@ function slowly(store: MemoryStore, wait: () => Promise<void>): AsyncStore {
     kinds: LIMIT_KINDS,
     clock: store.clock,
     guard: guard({ timeoutMs: 60_000 }),
-    verbs: ["consume", "adjust"],
+    verbs: STORE_VERBS,
     async ask(call) {
       const answers = store.ask(call);
       if (call.verb === "consume" && call.parts[0].key.includes("ann")) await wait();

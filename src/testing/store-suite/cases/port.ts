@@ -104,7 +104,8 @@ export const portCases: readonly StoreCase[] = [
 /** Fails unless `lacks` is right about a trait. */
 function checkTrait(trial: Trial, trait: StoreTrait, has: boolean): void {
   const [wanted, got] = has ? ["not to be in `lacks`", "with"] : ["to be in `lacks`, with a reason", "without"];
-  assert(has === trial.has(trait), `Expected \`${trait}\` ${wanted}, got a store ${got} it`);
+  const cure = has || trait === "close" || trait === "together" ? "" : ". A store over `answerCall` has `verbs: STORE_VERBS`";
+  assert(has === trial.has(trait), `Expected \`${trait}\` ${wanted}, got a store ${got} it${cure}`);
 }
 
 async function checkSharing(trial: Trial, store: Store): Promise<void> {

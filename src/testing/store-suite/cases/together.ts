@@ -123,7 +123,7 @@ export const togetherCases: readonly StoreCase[] = [
     cause: FALSE_YES,
     async run(trial) {
       await trial.openStores("mixed");
-      if (!(await trial.prepareTogether()) ) return;
+      if (!(await trial.prepareTogether())) return;
       const refill = { tokens: 1, everyMs: 60_000 };
       const one = trial.policy("one", { capacity: 5, refill });
       const two = trial.policy("two", { name: "a", capacity: 5, refill }, { name: "b", capacity: 9, refill });
