@@ -15,32 +15,33 @@ import { build } from "esbuild";
 // Two clocks, stores that flap, settlements that are told as lost and reads of own members cost createLimiter 1,450 more, and
 // createFetch 360. The window's script and its own way cost RedisStore 600.
 // That all verbs take options, and refuse costs in their place with the cure, costs createLimiter 330 more.
+// That a store answers calls in one method, and that all its answers are checked, costs createLimiter 470 more.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 32_900,
-  "./store": 15_100,
-  "./node": 22_500,
-  "./express": 22_250,
-  "./fastify": 23_750,
-  "./hono": 23_000,
-  "./web": 21_950,
-  "./redis": 23_250,
-  "./postgres": 24_700,
-  "./lease": 8_200,
-  "./durable-object": 23_450, // 5,300 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 21_250,
+  ".": 33_100,
+  "./store": 15_150,
+  "./node": 22_550,
+  "./express": 22_350,
+  "./fastify": 23_850,
+  "./hono": 23_150,
+  "./web": 22_050,
+  "./redis": 23_350,
+  "./postgres": 24_800,
+  "./lease": 8_300,
+  "./durable-object": 23_700, // 5,300 of it are calendars and limits in flight: the object gets policies as text
+  "./http": 21_350,
   "./client": 10_750,
   "./client/traffic": 7_800,
-  "./testing": 88_150, // never in production
-  "createLimiter only": 14_000,
-  "rateLimit of express only": 22_100,
-  "createLimiter and RedisStore": 31_550,
+  "./testing": 88_550, // never in production
+  "createLimiter only": 14_100,
+  "rateLimit of express only": 22_250,
+  "createLimiter and RedisStore": 31_700,
   "createFetch only": 7_850, // 430 of it copy a call, 530 read the waits of real APIs, 140 read members as `fetch` does; goal 7,000
   "createWaiter beside createLimiter": 5_250,
   "TokenBucket only": 4_550,
-  "quotas beside createLimiter": 2_600, // goal 900
+  "quotas beside createLimiter": 2_650, // goal 900
   "parseRetryAfter only": 890,
-  "createLimiter only, by CommonJS": 42_400, // without the checks, 9 kB; nothing else is shaken off
+  "createLimiter only, by CommonJS": 42_700, // without the checks, 9 kB; nothing else is shaken off
 };
 
 /** The bytes of a bundle of `code`. */

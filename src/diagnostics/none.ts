@@ -1,5 +1,4 @@
 /** The `#diagnostics` of the condition "production". */
-import { silence } from "../port/store.js";
 import type * as diagnostics from "./index.js";
 
 export const limiterChecks = false;
@@ -12,7 +11,8 @@ export const checkAnswers: typeof diagnostics.checkAnswers = (verb, size, answer
   const isList = Array.isArray(answers) && answers.length === size;
   // A list may have holes, which `every` leaves out.
   if (isList && (!["consume", "peek"].includes(verb) || Array.from(answers as unknown[]).every(isDecided))) return answers;
-  silence(answers);
+  // The rejection of a promise among them would end the process.
+  for (const each of Array.isArray(answers) ? answers : [answers]) Promise.resolve(each).catch(() => undefined);
   throw new TypeError(`Expected \`store.ask()\` to answer "${verb}" with a list of ${size}`);
 };
 

@@ -165,7 +165,7 @@ export function checkAnswerList(verb: StoreVerb, size: number, answers: unknown)
 }
 
 /** Makes the promises among wrong answers harmless: the rejection of one would end the process. */
-export function silence(answers: unknown): void {
+function silence(answers: unknown): void {
   for (const each of Array.isArray(answers) ? answers : [answers]) Promise.resolve(each).catch(() => undefined);
 }
 
