@@ -364,8 +364,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L15", test: "platform", in: "RedisStore.constructor",
-    find: "sharesWork() ? LARGEST_BATCH : 1",
-    replace: "LARGEST_BATCH",
+    find: "sharesWork() ? MOST_PARTS : 1",
+    replace: "MOST_PARTS",
   },
   {
     item: "L15", test: "platform", in: "scriptRunner",
@@ -618,7 +618,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "false",
   },
   {
-    item: "L6", test: TWO_CLOCKS, in: "MemoryStore.consume",
+    item: "L6", test: TWO_CLOCKS, in: "MemoryStore.#consume",
     find: "!this.#lost.look(now)",
     replace: "true",
   },
