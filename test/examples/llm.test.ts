@@ -272,7 +272,7 @@ describe("an answer that does not end as it should", () => {
     let go = (): void => undefined;
     const held = new Promise<void>((resolve) => (go = resolve));
     const consume = vi.fn(async (...asked: Parameters<StoreCalls<true>["consume"]>) => (await held, callsOf(store).consume(...asked)));
-    const slow: AsyncStore = storeOf({ sync: false, kinds: store.kinds, guard: guard({ timeoutMs: 60_000 }), clock: clock.now, consume, adjust: async (policy, key, changes) => callsOf(store).adjust(policy, key, changes) });
+    const slow: AsyncStore = storeOf({ sync: false, kinds: store.kinds, guard: guard({ timeoutMs: 60_000 }), clock: clock.now, consume, adjust: async (policy, key, changes) => callsOf(store).adjust(policy, key, changes), renew: async (...renewal) => callsOf(store).renew(...renewal) });
     const other = await openWorld({ store: slow, models });
     try {
       const client = request(`${other.url}/v1/chat/completions`, { method: "POST", headers: { authorization: "Bearer red/ann" }, agent: false });

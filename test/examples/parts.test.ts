@@ -43,10 +43,10 @@ const builders: [framework: string, build: BuildServer][] = [
 test.each(builders)("a bug in the service on %s is a 500 that tells callers nothing", async (_, buildServer) => {
   const logged = vi.spyOn(console, "error").mockImplementation(() => {});
   const bug = new Error("secret");
-  const consume = (): never => {
+  const ask = (): never => {
     throw bug;
   };
-  const url = await listen(await buildServer({ policies: readPolicies({}), store: Object.assign(new MemoryStore({ clock: () => 0 }), { consume }), onDecision: () => {} }));
+  const url = await listen(await buildServer({ policies: readPolicies({}), store: Object.assign(new MemoryStore({ clock: () => 0 }), { ask }), onDecision: () => {} }));
   const response = await fetch(`${url}/inbox`, { headers: { "X-Device-Id": "tablet" } });
   expect(response.status).toBe(500);
   expect(await response.json()).toEqual({ code: "internal_error", message: "Something went wrong on our side." });
