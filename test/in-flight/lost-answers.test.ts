@@ -19,13 +19,17 @@ class LossyStore extends LaterVerbs implements AsyncStore {
   #draw = 20_261_123;
 
   constructor(private readonly lateMs: number) {
-    super();}
+    super();
+  }
 
   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     return this.#answer(callsOf(this.inner).consume(policy, key, costs));
   }
   adjust(...change: Parameters<StoreCalls<true>["adjust"]>): Promise<boolean> {
     return this.#answer(callsOf(this.inner).adjust(...change));
+  }
+  renew(...renewal: Parameters<StoreCalls<true>["renew"]>): Promise<boolean> {
+    return this.#answer(callsOf(this.inner).renew(...renewal));
   }
   async #answer<T>(value: T): Promise<T> {
     this.#draw = (this.#draw * 48_271) % 0x7fff_ffff; // Lehmer's generator, so that each run is the same

@@ -13,7 +13,8 @@ export class PooledStore extends LaterVerbs implements AsyncStore {
   most = 0;
   readonly #waiting: Array<() => void> = [];
   constructor(readonly callMs: number, readonly lanes: number) {
-    super();}
+    super();
+  }
 
   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     return this.#send(() => callsOf(this.inner).consume(policy, key, costs));
