@@ -1,4 +1,4 @@
-import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type GuardOptions, type Policy } from "sluice";
+import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type GuardOptions, type Move, type Policy } from "sluice";
 import { guard, type Guard } from "sluice/store";
 import { callsOf } from "../../src/testing/store-calls.js";
 import { LaterVerbs } from "./store-of.js";
@@ -37,6 +37,10 @@ export class UnsteadyStore extends LaterVerbs implements AsyncStore {
 
   adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
     return this.#answer(() => callsOf(this.inner).adjust(policy, key, changes));
+  }
+
+  renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<boolean> {
+    return this.#answer(() => callsOf(this.inner).renew(policy, key, tokens, move));
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {
