@@ -618,7 +618,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "false",
   },
   {
-    item: "L6", test: TWO_CLOCKS, in: "MemoryStore.#consume",
+    item: "L6", test: TWO_CLOCKS, in: "MemoryStore.consumeUnlisted",
     find: "!this.#lost.look(now)",
     replace: "true",
   },

@@ -20,7 +20,7 @@ const program = `
     const proxied = new Request("http://localhost/", { headers: { "x-forwarded-for": "203.0.113.5" } });
     createGate({ policy: { ...policy, name: "other" }, key: () => "192.0.2.7" }, webReader)(proxied);
     createLimiter({ policy, observe: createObserver(() => { throw new Error("x"); }) }).consume("ann");
-    const broken = { sync: true, clock: () => 0, guard: guard({ breaker: { failures: 1 } }), consume() { throw new TypeError("a bug"); } };
+    const broken = { sync: true, clock: () => 0, guard: guard({ breaker: { failures: 1 } }), ask() { throw new TypeError("a bug"); } };
     const outOfOrder = createLimiter({ policy: { ...policy, name: "broken" }, store: broken });
     for (const key of ["ann", "bob"]) outOfOrder.consume(key);
     const foreign = thrown(() => createLimiter({ policy, windowMs: 1 }));

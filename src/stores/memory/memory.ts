@@ -54,8 +54,6 @@ const MOST_KEYS = 1_000_000_000;
 type Table = Pick<MemoryTable, "get" | "put" | "delete">;
 type ApartTable = Table & Pick<MemoryTable, "size" | "evictedBusy">;
 
-let consumeOf: (store: MemoryStore, policy: Policy, key: string, costs: Costs) => Decision;
-
 /** The data that the store needs for each call under a policy. */
 interface StoredPolicy {
   readonly policy: Policy | null;
@@ -126,10 +124,6 @@ export class MemoryStore implements SyncStore {
     return parts.map((part) => this.#answer(call, part));
   }
 
-  static {
-    consumeOf = (store, ...asked) => store.#consume(...asked);
-  }
-
   /** Returns how many buckets are kept now, and how many busy ones were removed since the store was created. */
   stats(): MemoryStats {
     const tables = [this.#table, ...this.#apart.values()];
@@ -137,8 +131,8 @@ export class MemoryStore implements SyncStore {
     return { buckets: sumOf("size"), evictedBusy: sumOf("evictedBusy") };
   }
 
-  // `ask` for a `consume`, without its lists.
-  #consume(policy: Policy, key: string, costs: Costs): Decision {
+  // `ask` for a `consume`, without its lists. For limiters alone, and no name that a subclass would choose.
+  private consumeUnlisted(policy: Policy, key: string, costs: Costs): Decision {
     const now = readClock(this.clock);
     const decision = this.#take(policy, key, costs, now);
     return decision.allowed || !this.#lost.look(now) ? decision : this.#take(policy, key, costs, now);
@@ -158,7 +152,7 @@ export class MemoryStore implements SyncStore {
   }
 
   #answer({ verb, from, move }: StoreCall, { policy, key, cost }: Charge): StoreAnswer {
-    if (verb === "consume") return this.#consume(policy, key, cost);
+    if (verb === "consume") return this.consumeUnlisted(policy, key, cost);
     const now = readClock(this.clock);
     if (verb === "peek") return this.#peek(policy, key, cost, now);
     const entry = this.#load(policy, key);
@@ -260,7 +254,7 @@ export class MemoryStore implements SyncStore {
  * replaced `ask`.
  */
 export function consumeIn(store: MemoryStore, policy: Policy, key: string, costs: Costs): Decision | undefined {
-  return store.ask === unchangedAsk ? consumeOf(store, policy, key, costs) : undefined;
+  return store.ask === unchangedAsk ? store["consumeUnlisted"](policy, key, costs) : undefined;
 }
 
 const unchangedAsk = MemoryStore.prototype.ask;
