@@ -103,8 +103,10 @@ export function callOf(
   verb: StoreVerb, policy: Policy, key: string, cost: Costs, dates?: Pick<StoreCall, "from" | "move">,
 ): StoreCall {
   // With all members of its own, because an absent one may come from `Object.prototype`.
-  const [from, move] = verb === "renew" ? [undefined, dates?.move] : [dates?.from, undefined];
-  return { verb, parts: [{ policy, key, cost }], from, move };
+  const isRenewal = verb === "renew";
+  return {
+    verb, parts: [{ policy, key, cost }], from: isRenewal ? undefined : dates?.from, move: isRenewal ? dates?.move : undefined,
+  };
 }
 
 /** Whether a store can be asked for `verb`. */
@@ -155,13 +157,18 @@ export function checkNamedOnce(parts: readonly Charge[]): void {
  * list with one answer for each: an answer without `allowed` must not become a refusal (law L11).
  */
 export function checkAnswerList(verb: StoreVerb, size: number, answers: unknown): readonly StoreAnswer[] {
-  const isList = Array.isArray(answers) && answers.length === size;
-  // Not by `find`: a list may have holes, and a wrong answer may be undefined.
-  const wrong = isList ? [...(answers as unknown[])].findIndex((answer) => !isAnswer(verb, answer)) : -1;
-  if (isList && wrong < 0) return answers as readonly StoreAnswer[];
-  silence(answers);
-  if (isList) throw wrongAnswer(verb, answerText((answers as unknown[])[wrong]));
-  throw wrongAnswer(verb, Array.isArray(answers) ? `a list of ${answers.length}` : answerText(answers), ` in a list of ${size}`);
+  if (!Array.isArray(answers) || answers.length !== size) {
+    silence(answers);
+    const got = Array.isArray(answers) ? `a list of ${answers.length}` : answerText(answers);
+    throw wrongAnswer(verb, got, ` in a list of ${size}`);
+  }
+  // By index, because a list may have holes.
+  for (let i = 0; i < size; i++) {
+    if (isAnswer(verb, answers[i])) continue;
+    silence(answers);
+    throw wrongAnswer(verb, answerText(answers[i]));
+  }
+  return answers as readonly StoreAnswer[];
 }
 
 /** Makes the promises among wrong answers harmless: the rejection of one would end the process. */

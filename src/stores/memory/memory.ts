@@ -121,7 +121,7 @@ export class MemoryStore implements SyncStore {
     const { verb, parts } = call;
     checkVerb(verb);
     if (verb === "consume" && parts.length > 1) return this.#consumeTogether(parts);
-    return parts.map((part) => this.#answer(call, part));
+    return parts.length === 1 ? [this.#answer(call, parts[0])] : parts.map((part) => this.#answer(call, part));
   }
 
   /** Returns how many buckets are kept now, and how many busy ones were removed since the store was created. */
