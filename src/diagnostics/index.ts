@@ -15,7 +15,7 @@ import { hintEviction } from "./stores/redis-eviction.js";
 import { hintSharedBy } from "./stores/shared-by.js";
 import { createStoreHints, hintOneSlot } from "./stores/store-hints.js";
 
-export { checkAnswerList as checkAnswers } from "../port/store.js";
+export { checkAnswerList as checkAnswers } from "../port/answers.js";
 export type { NumberedMember } from "./numbers.js";
 export type { DecisionLog } from "./requests/decision-log.js";
 export type { GateWatch } from "./requests/gate-watch.js";

@@ -7,7 +7,7 @@ import { expectWarnings } from "../setup/warnings.js";
 import { callsOf } from "../../src/testing/store-calls.js";
 import { storeOf } from "../helpers/store-of.js";
 import * as production from "../../src/diagnostics/none.js";
-import { checkAnswerList } from "../../src/port/store.js";
+import { checkAnswerList } from "../../src/port/answers.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(1) };
 const clock = () => 0;

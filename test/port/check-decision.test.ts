@@ -1,7 +1,7 @@
 // Which answers of a store are decisions: what `blocked` may be. Other members are in test/guard/answers.test.ts.
 import { definePolicy, MemoryStore, perHour } from "sluice";
 import { afterEach, expect, test } from "vitest";
-import { checkAnswerList } from "../../src/port/store.js";
+import { checkAnswerList } from "../../src/port/answers.js";
 import { callsOf } from "../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "api", capacity: 1, refill: perHour(1) });
