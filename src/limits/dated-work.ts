@@ -121,10 +121,10 @@ function checkStoreKinds(given: object, { name, limits }: Policy, own: Policy): 
         (kind === "window" && kinds ? ". For a store made by `leased`, pass the store that it wraps" : ""),
       );
     }
-    if (kind === "in-flight" && !["adjust", "renew"].every((verb) => memberOf(store, "verbs")?.includes(verb))) {
+    if (kind === "in-flight" && memberOf(store, "verbs")?.includes("adjust") !== true) {
       throw new TypeError(
-        `Expected a store with \`verbs\` that include "adjust" and "renew" for the limits in flight of policy "${name}", got ` +
-        "others. Their tokens would never be given back. A store over `answerCall` has `verbs: STORE_VERBS`",
+        `Expected a store with \`verbs\` that include "adjust" for the limits in flight of policy "${name}", got others. ` +
+        "Their tokens would never be given back. A store over `answerCall` has `verbs: STORE_VERBS`",
       );
     }
     // By its name too, because another copy of this package has a function of its own.

@@ -19,7 +19,7 @@ let servers = 0;
 function briefly() {
   const times = { staleAfterMs: 100 + (servers++ % 100), retryAfterMs: 1_000, maxWorkMs: 3_600_000 };
   // A renewal would come too late on a busy machine, which is a warning.
-  const store: SyncStore = Object.assign(new MemoryStore(), { renew: undefined });
+  const store: SyncStore = Object.assign(new MemoryStore(), { verbs: ["consume", "peek", "adjust"] as const });
   return { returns: { ...times, dating: inFlightDating(times) }, store };
 }
 
