@@ -6,9 +6,9 @@ import { checkNamedOnce, MOST_PARTS } from "../../port/store.js";
 import { StoreError } from "./store-error.js";
 
 /**
- * Throws a TypeError or RangeError for charges that must not reach a server. A negative cost would give tokens, and a
- * cost that is not a number would erase a record. Two charges of one bucket would be decided apart. No limiter checks
- * the parts of a call.
+ * Throws a TypeError or RangeError for charges that must not reach a server: a limiter makes none, and whoever calls
+ * `ask` may. A negative cost would give tokens, and a cost that is not a number would erase a record. Two charges of one
+ * bucket would be decided apart.
  */
 export function checkCharges(charges: readonly Charge[]): void {
   if (!Array.isArray(charges)) throw new TypeError(expected("charges", "a list", charges));
