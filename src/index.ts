@@ -39,7 +39,7 @@ export { createLimiter } from "./limiter/create-limiter.js";
 export {
   type DecisionEvent, type LimiterEvent, type Observer, type SettlementEvent, type StoreEvent,
 } from "./limiter/observer.js";
-export { granted, RefusedError } from "./limiter/verbs/granted.js";
+export { granted, RefusedError } from "./limiter/verbs/run.js";
 export {
   type ConsumeOptions, type CostOf, type Limiter, type PlainLimiter, type PolicyChoice, type PolicyOf,
 } from "./limiter/limiter.js";

@@ -50,6 +50,19 @@ export function builtin<T>(id: string): T | undefined {
   return withProcess((process) => process.getBuiltinModule?.(id)) as T | undefined;
 }
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Calls `then` once after `ms`. Does not keep the process alive. */
+export function startTimer(then: () => void, ms: number): unknown {
+  return unref(setTimeout(then, Math.min(Math.max(1, Math.ceil(ms)), LONGEST_TIMER_MS)));
+}
+
+/** Lets the process end before the timer does. Timers of browsers and Workers are numbers, which hold no process. */
+export function unref<T>(timer: T): T {
+  (timer as { unref?(): void }).unref?.();
+  return timer;
+}
+
 /**
  * One value for all copies of this package in the process, made on first use. An application may load the ES module and
  * the CommonJS build side by side. Each must know the refunds, claims and warnings of the other.

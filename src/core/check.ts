@@ -12,6 +12,9 @@ export function expected(name: string, what: string, got: unknown): string {
   return `Expected \`${name}\` to be ${what}, got ${show(got)}`;
 }
 
+/** The name of a limit as a member of an object in code: `tokens`, `"per-day"`. */
+export const nameInCode = (name: string): string => (/^[A-Za-z][A-Za-z\d_]*$/.test(name) ? name : JSON.stringify(name));
+
 /** The error for a policy that definePolicy did not make, such as a copy, which lacks the computed numbers. */
 export function notDefined(policy: unknown, name = "policy", what = "made by definePolicy"): TypeError {
   return new TypeError(`${expected(name, what, policy)}. Pass a copy to definePolicy first.`);

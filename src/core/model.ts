@@ -1,4 +1,4 @@
-// The nouns of the arithmetic: what a limit, a policy, a record, a decision and a charge are. Read this first.
+// The nouns of the arithmetic: what a limit, a policy, a record and a charge are. Read this first, then decision.ts.
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
@@ -233,67 +233,3 @@ export interface Bucket {
    */
   dates?: number[] | undefined;
 }
-
-/** The state of one limit after a decision. The numbers here are of a bucket of 10 tokens that refills 2 per second. */
-export interface Reading {
-  /** The limit's name. */
-  readonly limit: string;
-  /** Whole tokens of this limit that were asked for: 1. */
-  readonly cost: number;
-  /** Whole tokens that the bucket can hold: 10. */
-  readonly capacity: number;
-  /** Whole tokens left after this decision: 7 after three calls. */
-  readonly remaining: number;
-  /** Milliseconds until this cost fits: 500 for one token of an empty bucket. 0 when it fits, Infinity when never. */
-  readonly retryAfterMs: number;
-  /** Milliseconds until one more whole token: at most 500. 0 when full. */
-  readonly nextTokenMs: number;
-  /** Milliseconds until full: 1500 after three calls. 0 when full. */
-  readonly resetMs: number;
-  /**
-   * True for a limit in flight, absent for a rate or a quota. Its `retryAfterMs` says when to ask again, or while a
-   * block of the key lasts, when the block ends.
-   */
-  readonly inFlight?: true;
-}
-
-/** The properties of every decision, allowed or refused. It is plain data and never changes afterwards. */
-export interface DecisionFacts extends Reading {
-  /** The policy's name. */
-  readonly policy: string;
-  /**
-   * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own
-   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest requests of this
-   * cost left.
-   */
-  readonly limits: readonly Reading[] | null;
-  /** When it was decided, in milliseconds of the store's clock. A refund uses it to omit what has refilled since. */
-  readonly at: number;
-  /** True when the store failed and the fallback answered. The numbers then do not describe the shared bucket. */
-  readonly degraded: boolean;
-  /** The store's error. Only on a degraded decision. */
-  readonly error?: unknown;
-}
-
-/** The cost fits: `consume` took the tokens. */
-export interface Allowed extends DecisionFacts {
-  readonly allowed: true;
-  readonly reason: null;
-  /** The refusal that a limiter with `shadow: true` did not enforce. No tokens were taken. */
-  readonly shadow?: Refused;
-}
-
-/** The cost does not fit, or the store is unavailable. No tokens were taken. */
-export interface Refused extends DecisionFacts {
-  readonly allowed: false;
-  /**
-   * `"limited"`: wait `retryAfterMs`. `"cost_above_capacity"`: the cost can never fit. `"store_unavailable"`: the store
-   * failed and the caller's bucket is unknown. Answer with 503 instead of 429.
-   */
-  readonly reason: "limited" | "cost_above_capacity" | "store_unavailable";
-  /** True while a block of the key lasts, at any cost. Absent otherwise. */
-  readonly blocked?: true;
-}
-
-/** The answer to `consume` and `peek`: {@link Allowed} or {@link Refused}. `allowed` and `reason` tell which. */
-export type Decision = Allowed | Refused;

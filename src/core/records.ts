@@ -1,7 +1,8 @@
 import { fullBucket, isStale, RATE, setBucket } from "./bucket.js";
 import { expected } from "./check.js";
-import { adjust, consume, peek, renewHeld, convertStale, whileBlocked } from "./decision.js";
-import type { Bucket, Costs, Decision, Limit, Move, Origin, Policy } from "./model.js";
+import { adjust, consume, peek, renewHeld, convertStale, whileBlocked } from "./decide.js";
+import type { Bucket, Costs, Limit, Move, Origin, Policy } from "./model.js";
+import type { Decision } from "./decision.js";
 
 /** The name of a block among the records of a key. No limit has it. */
 export const BLOCK = "!";

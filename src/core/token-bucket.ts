@@ -1,6 +1,7 @@
 import { fullBucket, type Bucket } from "./bucket.js";
 import { lostTimeOf, monotonicClock, readClock, type Clock, type LostTime } from "./clock.js";
-import { adjust, consume, peek, type Decision } from "./decision.js";
+import type { Decision } from "./decision.js";
+import { adjust, consume, peek } from "./decide.js";
 import { checkClock, ownMembers, positiveInteger, wholeNumber } from "./check.js";
 import type { RateOptions } from "./limit.js";
 import { definePolicy, type Policy } from "./policy.js";

@@ -1,4 +1,4 @@
-import { expected, hasOwn } from "../core/check.js";
+import { expected, hasOwn, nameInCode } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 
 /** A member of a combination, which may be a combination itself. */
@@ -48,7 +48,7 @@ function codeOfMembers(
     const code = internals.members
       ? codeOfMembers(internals.members, policies.slice(from, to), tokens.slice(from, to))
       : codeOf(policies[from] ?? null, tokens[from]);
-    return code === null ? [] : `${codeOfName(name)}: ${code}`;
+    return code === null ? [] : `${nameInCode(name)}: ${code}`;
   });
   return written.length > 0 ? `{ ${written.join(", ")} }` : null;
 }
@@ -58,8 +58,6 @@ function codeOf(policy: Policy | null, tokens: unknown): string | null {
   if (typeof tokens !== "number") return "…";
   if (policy.limits.length === 1) return String(tokens);
   // Work in flight gives back all of its tokens when it is done, so it has no cost to name.
-  const named = policy.limits.flatMap(({ name, kind }) => (kind.isInFlight ? [] : `${codeOfName(name)}: ${tokens}`));
+  const named = policy.limits.flatMap(({ name, kind }) => (kind.isInFlight ? [] : `${nameInCode(name)}: ${tokens}`));
   return named.length > 0 ? `{ ${named.join(", ")} }` : "0";
 }
-
-const codeOfName = (name: string): string => (/^[A-Za-z][A-Za-z\d_]*$/.test(name) ? name : JSON.stringify(name));

@@ -1,5 +1,5 @@
 import { monotonicClock } from "../core/clock.js";
-import { sharesWork } from "../platform.js";
+import { sharesWork, startTimer } from "../platform.js";
 
 /** A call that has to end in time. */
 export interface Deadline {
@@ -149,18 +149,8 @@ class OwnDeadlines implements Deadlines {
   }
 }
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 // Timers of a loop that is not blocked fire up to two milliseconds late, or a fraction of one early.
 const LATE_MS = 5;
-
-/** Calls `then` after `ms`. Does not keep the process alive. */
-export function startTimer(then: () => void, ms: number): unknown {
-  const timer: unknown = setTimeout(then, Math.min(Math.max(1, Math.ceil(ms)), LONGEST_TIMER_MS));
-  // A number in browsers, an object elsewhere.
-  (timer as { unref?(): void }).unref?.();
-  return timer;
-}
 
 // Node runs timers, then sockets, then immediates. Platforms without immediates get the next timer instead.
 function afterOnePoll(then: () => void): void {

@@ -1,5 +1,5 @@
 import { checkAnswers, guardChecks } from "#diagnostics";
-import { memberOf, ownMembers } from "../core/check.js";
+import { memberOf, ownMembers, expected, positiveInteger } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import type { StoreAnswer, StoreCall } from "../core/records.js";
@@ -12,7 +12,6 @@ import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
 import { createDeadlines, type Deadlines } from "./deadlines.js";
 import { StoreUnavailableError, type CauseOf } from "./errors.js";
 import { Fallback } from "./fallback.js";
-import { guardSettingsOf } from "./options.js";
 import { ServerClock } from "./server-clock.js";
 import { StoreWarnings } from "./store-warnings.js";
 
@@ -186,4 +185,33 @@ function answeringNow(store: SyncStore, { breaker, tellFailure, decideWithout, f
       }
     },
   };
+}
+
+/** The names of all {@link GuardOptions}, which are options of every store that can fail. */
+export const GUARD_OPTIONS = ["timeoutMs", "breaker", "sharedBy"] as const satisfies readonly (keyof GuardOptions)[];
+
+const MOST_PROCESSES = 1_000_000;
+
+/** Returns the options with their defaults. Throws a TypeError or RangeError that names the wrong option. */
+function guardSettingsOf(options: GuardOptions): GuardSettings {
+  if (guardChecks) guardChecks.checkGuardSetup(options, GUARD_OPTIONS);
+  const { timeoutMs: givenTimeoutMs, breaker = {}, sharedBy: givenSharedBy } = ownMembers(options);
+  const sharedBy = givenSharedBy === undefined ? 2 : givenSharedBy;
+  const timeoutMs = givenTimeoutMs === undefined ? 100 : givenTimeoutMs;
+  if (timeoutMs !== Infinity) positiveInteger("timeoutMs", timeoutMs);
+  const { failures = 5, probeEveryMs = 1_000 } = ownMembers(breaker === false ? {} : breaker);
+  positiveInteger("breaker.failures", failures);
+  positiveInteger("breaker.probeEveryMs", probeEveryMs);
+  if (positiveInteger("sharedBy", sharedBy) > MOST_PROCESSES) {
+    throw new RangeError(expected("sharedBy", `at most ${MOST_PROCESSES}`, sharedBy));
+  }
+  return {
+    timeoutMs, givenTimeoutMs, sharedBy, isDefaultShare: givenSharedBy === undefined,
+    breaker: breaker && { failures, probeEveryMs },
+  };
+}
+
+/** Returns the options of the guard among those of a store. */
+export function guardOptionsOf({ timeoutMs, breaker, sharedBy }: GuardOptions): GuardOptions {
+  return { timeoutMs, breaker, sharedBy };
 }

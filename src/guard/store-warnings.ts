@@ -2,8 +2,7 @@ import { guardChecks, type StoreHints } from "#diagnostics";
 import type { GuardSettings, OnStoreError } from "../port/guard-options.js";
 import { lineOf } from "../warnings/line-of.js";
 import { warn } from "../warnings/warnings.js";
-import { startTimer } from "./deadlines.js";
-import { sharesWork } from "../platform.js";
+import { sharesWork, startTimer } from "../platform.js";
 import { withCause, type CauseOf } from "./errors.js";
 
 // A client that lost its server tries again within this time, and then knows why.

@@ -1,10 +1,10 @@
 import { fullBucket } from "../core/bucket.js";
 import { lostTimeOf, monotonicClock, readClock, type Clock } from "../core/clock.js";
-import { consume } from "../core/decision.js";
+import { consume } from "../core/decide.js";
 import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
 import { perSecond, type LimitOptions } from "../core/limit.js";
 import { definePolicy } from "../core/policy.js";
-import type { GateLimiter, Internals } from "../limiter/internals.js";
+import type { GateLimiter, LimiterInternals } from "../limiter/internals.js";
 import type { Unlimited } from "../limiter/unlimited.js";
 import { warnOnce } from "../warnings/warnings.js";
 import { TOKEN } from "./headers/field.js";
@@ -86,7 +86,7 @@ export interface Preflights<Request> {
 
 /** Makes the {@link Preflights} of one gate. */
 export function createPreflights<Request>(
-  { method, header }: RequestReader<Request>, { store }: GateLimiter, callersBy: Internals["callersBy"],
+  { method, header }: RequestReader<Request>, { store }: GateLimiter, callersBy: LimiterInternals["callersBy"],
 ): Preflights<Request> {
   const clock: Clock = store.clock === "server" ? monotonicClock : store.clock;
   const lost = lostTimeOf(clock);

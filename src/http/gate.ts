@@ -8,7 +8,7 @@ import { isPolicy, makePolicy, type Policy, type PolicyOptions } from "../core/p
 import type { Store } from "../port/store.js";
 import type { LimiterCharge } from "../limiter/charge.js";
 import { createGateLimiter } from "../limiter/create-limiter.js";
-import { internalsOf, type GateLimiter, type Internals, type PartTokens } from "../limiter/internals.js";
+import { internalsOf, type GateLimiter, type LimiterInternals, type PartTokens } from "../limiter/internals.js";
 import { thenOne } from "../limiter/now-or-later.js";
 import { alwaysShadow } from "../limiter/shadow.js";
 import { isUnlimited, unlimited } from "../limiter/unlimited.js";
@@ -206,7 +206,8 @@ function takeOne(limiter: GateLimiter, { check, partitionOf }: HeaderWriter): Ta
 
 /** Takes from a combination, or from a limiter that waits. */
 function takeParts<Request>(
-  take: NonNullable<Internals["take"]>, reader: RequestReader<Request>, limiter: object, { check, partitionOf }: HeaderWriter,
+  take: NonNullable<LimiterInternals["take"]>, reader: RequestReader<Request>, limiter: object,
+  { check, partitionOf }: HeaderWriter,
 ): TakeStep<Request> {
   return (request, key, cost, policy) =>
     thenOne(take(key, { cost, policy }, prepare, (leave) => reader.onDisconnect?.(request, leave)), (taken) => {
@@ -224,9 +225,9 @@ function takeParts<Request>(
 
 /** Throws a RangeError for numbers that the header fields cannot express, and for a fixed cost above a capacity. */
 function checkFixed(cost: unknown, limiter: Pick<GateLimiter, "parts">, writer: HeaderWriter): void {
-  const { spread } = internalsOf(limiter);
+  const { costsOfParts } = internalsOf(limiter);
   const fixed = typeof cost === "function" ? undefined : cost;
-  const costs = spread === undefined ? [{ tokens: fixed, isForAll: false }] : spread(fixed);
+  const costs = costsOfParts?.(fixed) ?? [{ tokens: fixed, isForAll: false }];
   limiter.parts.forEach(({ policy }, i) => {
     const { tokens, isForAll } = costs[i] as PartTokens;
     writer.check(policy);

@@ -14,7 +14,7 @@ export {
 export { createHeaderWriter, type HeaderWriter } from "./headers/writer.js";
 export { type AdapterOptions, type GateOptions, type WebAnswer } from "./options/options.js";
 export { type RequestReader } from "./reader.js";
-export { type Refusal, type UnidentifiedRefusal } from "./response/own-answer.js";
+export { type Refusal, type UnidentifiedRefusal } from "./response/refusal.js";
 export { type Problem } from "./response/problem.js";
 export { fieldRecord } from "./response/field-record.js";
 export { retryAfterSeconds } from "./retry-after/retry-after.js";

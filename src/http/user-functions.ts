@@ -1,5 +1,6 @@
 import { show } from "../core/check.js";
 import { SluiceError } from "../core/errors.js";
+import { startTimer } from "../platform.js";
 import { textOf, warnOnce } from "../warnings/warnings.js";
 
 /** Whether `value` is a promise, or another object with `then`. */
@@ -63,7 +64,7 @@ export function settleWithin<T>(name: string, promise: Promise<T>, timeoutMs: nu
     };
     // If the event loop was blocked, the result may have arrived already. So the promise gets one more turn of the
     // loop.
-    let timer: unknown = timeoutMs === Infinity ? undefined : unrefTimer(() => (timer = unrefTimer(expire, 0)), timeoutMs);
+    let timer: unknown = timeoutMs === Infinity ? undefined : startTimer(() => (timer = startTimer(expire, 0)), timeoutMs);
     const stop = (): void => clearTimeout(timer as number);
     Promise.resolve(promise).then(
       (value) => (stop(), resolve(value)),
@@ -101,11 +102,4 @@ export function reportFailure(name: string, error: unknown): void {
     "SLUICE_FUNCTION_FAILED",
     `\`${name}\` failed. The request goes on without it. This error and all later ones are dropped`, textOf(error),
   );
-}
-
-function unrefTimer(then: () => void, ms: number): unknown {
-  const timer: unknown = setTimeout(then, Math.min(ms, 2 ** 31 - 1));
-  // Timers are numbers in browsers and objects elsewhere.
-  (timer as { unref?(): void }).unref?.();
-  return timer;
 }

@@ -1,5 +1,5 @@
 import { limiterChecks } from "#diagnostics";
-import { checkNames, expected, memberOf, notDefined, show } from "../core/check.js";
+import { checkNames, expected, memberOf, nameInCode, notDefined, show } from "../core/check.js";
 import { parseCost, parseTokens, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/limit.js";
 import { isPolicy, type Policy } from "../core/policy.js";
@@ -118,11 +118,6 @@ export function tokensOf(policy: Policy, tokens: unknown, others: Costs = 0): Co
     `${expected("cost", "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${policy.limits.length} ` +
     `limits: write cost: ${named.length > 0 ? `{ ${named.join(", ")} }` : "0, because all of them are in flight"}`,
   );
-}
-
-/** The name of a limit as a member of an object in code: `tokens`, `"per-day"`. */
-function nameInCode(name: string): string {
-  return /^[A-Za-z][A-Za-z\d_]*$/.test(name) ? name : JSON.stringify(name);
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   checkNotCosts, checkPolicyIn, costOf, policyOf, requireVerb, throwOrReject, type ConsumeArgument,
 } from "./arguments.js";
 import {
-  attachInternals, plainInternalsOf, type Act, type GateLimiter, type Internals, type PlainInternals, type VerbName,
+  attachInternals, plainInternalsOf, type Thunk, type GateLimiter, type LimiterInternals, type PlainInternals, type VerbName,
 } from "./internals.js";
 import { inTier } from "./charge.js";
 import type { PlainLimiter } from "./limiter.js";
@@ -152,10 +152,10 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => GateLimi
   }
 }
 
-function createPeek(base: Base): Pick<Internals, "peek"> {
+function createPeek(base: Base): Pick<LimiterInternals, "peek"> {
   const { policy: own, store, guarded, isShadow, tiers } = base;
   return {
-    peek(key, asked): Act<Decision> {
+    peek(key, asked): Thunk<Decision> {
       requireVerb(store, "peek");
       if (tiers.wereCharged) checkPolicyIn(asked);
       const [policy, encoded] = [policyOf(asked as ConsumeArgument, base), encodeKey(key as Key)];

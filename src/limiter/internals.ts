@@ -13,23 +13,23 @@ import type { PlainLimiter } from "./limiter.js";
 export type VerbName = "peek" | "settle" | "debit" | "credit" | "block" | "reset";
 
 /** Something to do once all arguments of a call are checked. */
-export type Act<T> = () => T | Promise<T>;
+export type Thunk<T> = () => T | Promise<T>;
 
 /**
- * A limiter from within, as the list of its parts: what its verbs, combinations, waiters and gates use. One of
+ * Any limiter from within, as the list of its parts: what its verbs, combinations, waiters and gates use. One of
  * `createLimiter` carries {@link PlainInternals}. `partsOf` adds the rest, so that only several limiters pay for it.
  */
-export interface Internals {
+export interface LimiterInternals {
   /** Whether every verb answers at once. */
   readonly sync: boolean;
   // Each verb checks its arguments and returns what is left to do.
-  peek(key: unknown, asked: unknown): Act<Decision>;
+  peek(key: unknown, asked: unknown): Thunk<Decision>;
   /** `isRelease`: gives back the tokens in flight alone. The others stay open for one settlement. */
-  settle(key: unknown, decision: Decision, actual: unknown, options: unknown, isRelease?: boolean): Act<boolean>;
-  debit(key: unknown, tokens: unknown, options: unknown): Act<void>;
-  credit(key: unknown, tokens: unknown, options: unknown): Act<void>;
-  block(key: unknown, forMs: unknown, options: unknown): Act<void>;
-  reset(key: unknown, options: unknown): Act<void>;
+  settle(key: unknown, decision: Decision, actual: unknown, options: unknown, isRelease?: boolean): Thunk<boolean>;
+  debit(key: unknown, tokens: unknown, options: unknown): Thunk<void>;
+  credit(key: unknown, tokens: unknown, options: unknown): Thunk<void>;
+  block(key: unknown, forMs: unknown, options: unknown): Thunk<void>;
+  reset(key: unknown, options: unknown): Thunk<void>;
   /** Those of a combination. */
   readonly members?: readonly NumberedMember[];
   /**
@@ -48,7 +48,7 @@ export interface Internals {
   /** Returns the tokens of an allowed decision that no caller got. Does not wake callers that wait for them. */
   giveBack(charges: Charges, decision: Decision): void | Promise<void>;
   /** The cost of each part: one number for all, or by the names of a combination. */
-  spread(cost: unknown, isForAll?: boolean): readonly PartTokens[];
+  costsOfParts(cost: unknown, isForAll?: boolean): readonly PartTokens[];
   /** The decision on the charges, in the shape that `ask` returns. */
   decisionOf(parts: ReadonlyArray<Decision | null>, charges: Charges): Decision;
   /** The decision of each part. Null for a part that was not asked. */
@@ -78,7 +78,7 @@ export interface PartTokens {
 }
 
 /** What a limiter of `createLimiter` carries. */
-export interface PlainInternals extends Pick<Internals, "sync" | VerbName> {
+export interface PlainInternals extends Pick<LimiterInternals, "sync" | VerbName> {
   /** The limiter's policy. */
   readonly policy: Policy;
   /** Whether a call has charged another policy than the limiter's. */
@@ -95,7 +95,7 @@ export interface PlainInternals extends Pick<Internals, "sync" | VerbName> {
 }
 
 /** What any limiter carries for a gate. One of `createLimiter` has no more: a gate calls its `consume`. */
-type AnyInternals = Pick<Internals, "sync" | "settle"> & Partial<Internals>;
+type GateInternals = Pick<LimiterInternals, "sync" | "settle"> & Partial<LimiterInternals>;
 
 /** A limiter of one policy as a gate uses it: without the verbs that no gate needs. */
 export interface GateLimiter extends Pick<PlainLimiter, "policy" | "store" | "waits" | "shadow" | "consume"> {
@@ -106,13 +106,13 @@ export interface GateLimiter extends Pick<PlainLimiter, "policy" | "store" | "wa
 const brand = (): symbol => Symbol.for("sluice.limiter");
 
 /** Attaches the internals to a limiter that was just made. */
-export function attachInternals(limiter: object, internals: AnyInternals): void {
+export function attachInternals(limiter: object, internals: GateInternals): void {
   Object.defineProperty(limiter, brand(), { value: ownMembers(internals) });
 }
 
 /** Returns the internals of a limiter. Throws a TypeError for any other object. */
-export function internalsOf(limiter: unknown): AnyInternals {
-  const internals = (Object(limiter) as Record<symbol, AnyInternals>)[brand()];
+export function internalsOf(limiter: unknown): GateInternals {
+  const internals = (Object(limiter) as Record<symbol, GateInternals>)[brand()];
   if (internals === undefined) {
     throw new TypeError(expected("limiter", "made by createLimiter, combine or createWaiter", limiter));
   }

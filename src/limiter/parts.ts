@@ -3,7 +3,7 @@ import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import { requireVerb, type ConsumeArgument } from "./arguments.js";
 import { chargeOf, inTier, type LimiterCharge } from "./charge.js";
-import { internalsOf, plainInternalsOf, type Internals, type PlainInternals } from "./internals.js";
+import { internalsOf, plainInternalsOf, type LimiterInternals, type PlainInternals } from "./internals.js";
 import type { Limiter, PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
 import { peekGuarded } from "../port/guarded-store.js";
@@ -12,12 +12,13 @@ import { withoutLimit } from "./unlimited.js";
 import { createSettle } from "./verbs/settle.js";
 
 /** Returns the parts of any limiter. Throws a TypeError for any other object. */
-export function partsOf(limiter: Limiter<never>): Internals {
+export function partsOf(limiter: Limiter<never>): LimiterInternals {
   const internals = internalsOf(limiter);
-  return internals.take === undefined ? onePart(limiter as PlainLimiter, internals as PlainInternals) : (internals as Internals);
+  if (internals.take !== undefined) return internals as LimiterInternals;
+  return onePart(limiter as PlainLimiter, internals as PlainInternals);
 }
 
-function onePart(limiter: PlainLimiter, internals: PlainInternals): Internals {
+function onePart(limiter: PlainLimiter, internals: PlainInternals): LimiterInternals {
   const { observer, log } = internals;
   return {
     ...internals,
@@ -29,7 +30,7 @@ function onePart(limiter: PlainLimiter, internals: PlainInternals): Internals {
       if (charge && observer?.listens()) observer.decided(limiter, decision, charge.key, durationMs);
     },
     giveBack: ([charge], decision) => (charge ? giveBack(charge, decision) : undefined),
-    spread: (tokens, isForAll = false) => [{ tokens, isForAll }],
+    costsOfParts: (tokens, isForAll = false) => [{ tokens, isForAll }],
     decisionOf: ([decision]) => decision ?? withoutLimit(limiter),
     partsOf: (decision) => [decision],
   };

@@ -2,7 +2,8 @@
 // around them, in `renewals.ts` and `settlements.ts`.
 import { costsOf, exceptInFlight, mapCosts } from "../core/cost.js";
 import { costAt } from "../core/limit.js";
-import type { Costs, Decision, Move, Policy, InFlightTimes } from "../core/model.js";
+import type { Costs, Move, Policy, InFlightTimes } from "../core/model.js";
+import type { Decision } from "../core/decision.js";
 
 /** A renewal is due after each third of `staleAfterMs`. Two may fail before the tokens come back. */
 export const RENEWALS = 3;

@@ -1,5 +1,5 @@
 import { checkOptions, expected, hasOwn, positiveInteger } from "../core/check.js";
-import { takenAt } from "../core/decision.js";
+import { takenAt } from "../core/decide.js";
 import type { Policy } from "../core/policy.js";
 import type { Dating, InFlightTimes, Returns } from "../core/model.js";
 import { HeldRecords } from "../stores/memory/held-records.js";

@@ -1,5 +1,5 @@
 import { checkOptions, expected, ownMembers } from "../core/check.js";
-import { takenAt } from "../core/decision.js";
+import { takenAt } from "../core/decide.js";
 import type { Policy } from "../core/policy.js";
 import type { Dating, Kind, Renewal } from "../core/model.js";
 import { datedWork } from "./dated-work.js";

@@ -1,7 +1,8 @@
 import { monotonicClock } from "../core/clock.js";
 import { costAt } from "../core/limit.js";
 import { mapCosts } from "../core/cost.js";
-import type { Costs, Decision, InFlight, Move, Origin, Policy, Returns } from "../core/model.js";
+import type { Costs, InFlight, Move, Origin, Policy, Returns } from "../core/model.js";
+import type { Decision } from "../core/decision.js";
 import type { StoreAnswer } from "../core/records.js";
 import type { HeldWork } from "../port/dated.js";
 import { sharesWork } from "../platform.js";

@@ -1,5 +1,5 @@
 import { monotonicClock } from "../core/clock.js";
-import { sharesWork } from "../platform.js";
+import { sharesWork, unref } from "../platform.js";
 import { callsAtOnce } from "./held-work.js";
 
 /** A call that the library makes by itself: a renewal, or a give-back that comes late. */
@@ -71,10 +71,7 @@ const timers = globalThis as unknown as Timers;
 
 /** Calls `run` every `ms` milliseconds. Does not keep the process alive. */
 export function startBeat(run: () => void, ms: number): unknown {
-  const timer = timers.setInterval(run, ms);
-  // Browsers and Workers have numbers in place of timers.
-  (timer as { unref?(): void }).unref?.();
-  return timer;
+  return unref(timers.setInterval(run, ms));
 }
 
 /** Ends what {@link startBeat} began. */

@@ -1,5 +1,5 @@
 import { expected, hasOwn, positiveInteger } from "../core/check.js";
-import { takenAt } from "../core/decision.js";
+import { takenAt } from "../core/decide.js";
 import type { Policy } from "../core/policy.js";
 import type { Kind, ReturnsAfter } from "../core/model.js";
 import { WindowTable } from "../stores/memory/window-table.js";

@@ -1,7 +1,8 @@
 // What limits with dates do for servers, outages, waiters and the work that holds tokens. Policies of rates load none
 // of it: the values come with `renews` and `returns`.
-import type { Costs, Decision, Instant, Limit, Origin, Policy } from "../core/model.js";
-import { sinceAt } from "../core/decision.js";
+import type { Costs, Instant, Limit, Origin, Policy } from "../core/model.js";
+import type { Decision } from "../core/decision.js";
+import { sinceAt } from "../core/decide.js";
 import type { Key } from "../core/key.js";
 import type { GuardedStore } from "./guarded-store.js";
 import type { Store } from "./store.js";

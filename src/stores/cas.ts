@@ -4,8 +4,7 @@ import { answerCall, STORE_VERBS, type Records, type StoreAnswer, type StoreCall
 import type { GuardOptions } from "../port/guard-options.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../port/store.js";
 import { checkTime, timeCure, type Time } from "../port/time.js";
-import { guard } from "../guard/guard.js";
-import { GUARD_OPTIONS, guardOptionsOf } from "../guard/options.js";
+import { guard, GUARD_OPTIONS, guardOptionsOf } from "../guard/guard.js";
 import { bucketName } from "./shared/bucket-name.js";
 import { checkOnePart } from "./shared/charges.js";
 import { decodeRecords, encodeRecords } from "./shared/records.js";

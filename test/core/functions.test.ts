@@ -3,7 +3,7 @@ import { definePolicy, perSecond, TokenBucket, whenDone, monthly, type PolicyOpt
 import { describe, expect, test } from "vitest";
 import { checkNames, show } from "../../src/core/check.js";
 import { neverFits } from "../../src/core/cost.js";
-import { isHeldAt } from "../../src/core/decision.js";
+import { isHeldAt } from "../../src/core/decide.js";
 import { SluiceError } from "../../src/core/errors.js";
 import { shownKey } from "../../src/core/key.js";
 import { makeLimit, sameCosts } from "../../src/core/limit.js";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { createLimiter, definePolicy, MemoryStore, type Policy } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { adjust, consume } from "../../src/core/decision.js";
+import { adjust, consume } from "../../src/core/decide.js";
 import { fullBucket, spentAt } from "../../src/core/bucket.js";
 import { callsOf, type StoreCalls } from "../../src/testing/store-calls.js";
 import { storeOf } from "../helpers/store-of.js";

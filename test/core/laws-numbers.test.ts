@@ -3,7 +3,7 @@ import { createLimiter, definePolicy, perMinute, perSecond, type Decision, type 
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { charge, fullBucket, spentAt, type Bucket } from "../../src/core/bucket.js";
-import { consume } from "../../src/core/decision.js";
+import { consume } from "../../src/core/decide.js";
 import { limits, refillMs, type RateNumbers } from "../helpers/arbitraries.js";
 
 const policy = (limit: RateNumbers): Policy => definePolicy({ name: "tier", ...limit });

@@ -60,7 +60,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/http/gate.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
   "src/http/response/track-work.ts": "declare const request: Request, verdict: import('sluice/http').Verdict; declare function handle(request: Request): Promise<Response>",
   "src/http/response/decisions.ts": "declare const request: Request",
-  "src/limiter/verbs/granted.ts": "declare const error: unknown",
+  "src/limiter/verbs/run.ts": "declare const error: unknown",
   "src/http/headers/styles.ts": "declare function hash(key: import('sluice').Key): Uint8Array",
   "src/http/headers/writer.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };

@@ -3,7 +3,7 @@ import { afterMs, definePolicy, type AsyncStore } from "sluice";
 import type { ManualClock } from "sluice/testing";
 import { expect } from "vitest";
 import { fullBucket } from "../../src/core/bucket.js";
-import { adjust, consume, peek } from "../../src/core/decision.js";
+import { adjust, consume, peek } from "../../src/core/decide.js";
 import { Random } from "../../src/testing/store-suite/random.js";
 import { callsOf } from "../../src/testing/store-calls.js";
 

@@ -38,7 +38,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "decision",
   },
   {
-    item: "L1", test: "settle-keys", in: "combinedActs",
+    item: "L1", test: "settle-keys", in: "combinedVerbs",
     find: "own[part]?.encoded !== made.own[i]?.encoded",
     replace: "own[part] === undefined",
   },
@@ -158,8 +158,8 @@ export const lawMutants: readonly Mutant[] = [
     replace: "(resetMsOf(decision, limit) > ageMs ? tokens : 0)",
   },
   {
-    item: "L1", test: "combine-settle", in: "combinedActs",
-    find: "by === null || by.by !== self()",
+    item: "L1", test: "combine-settle", in: "combinedVerbs",
+    find: "by === null || by.by !== parted",
     replace: "by === null",
   },
   {
@@ -458,17 +458,17 @@ export const lawMutants: readonly Mutant[] = [
     replace: "call()",
   },
   {
-    item: "L17", test: FAILING, in: "combinedActs",
+    item: "L17", test: FAILING, in: "combinedVerbs",
     find: "return () => startAll(peeks, (all) =>",
     replace: "return () => Promise.all(peeks.map((peek) => peek())).then((all) =>",
   },
   {
-    item: "L17", test: FAILING, in: "combinedActs",
-    find: "startAll<void, void>(acts, () => undefined)",
+    item: "L17", test: FAILING, in: "combinedVerbs",
+    find: "startAll<void, void>(changes, () => undefined)",
     replace: "Promise.all(acts.map((act) => act())).then(() => undefined)",
   },
   {
-    item: "L17", test: FAILING, in: "combinedActs",
+    item: "L17", test: FAILING, in: "combinedVerbs",
     find: "startAll(settlements, (done) => done.some(Boolean))",
     replace: "Promise.all(settlements.map((settlement) => settlement())).then((done) => done.some(Boolean))",
   },
@@ -493,8 +493,8 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "L9", test: FAILING, in: "combinedActs",
-    find: "self().charges(keys, options)",
+    item: "L9", test: FAILING, in: "combinedVerbs",
+    find: "parted.charges(keys, options)",
     replace: "[]",
   },
   {

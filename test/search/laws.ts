@@ -1,5 +1,6 @@
 // The laws of the design, on a state and on a step of a world. Written from their words, and not from the code.
-import type { Bucket, Decision, Limit, Policy, Reading } from "../../src/core/model.js";
+import type { Bucket, Limit, Policy } from "../../src/core/model.js";
+import type { Decision, Reading } from "../../src/core/decision.js";
 import { beyond, counted, inStretch, isWindow, spentTokens } from "./accounts.js";
 import { at, type Account, type StoreState, type WorldFacts } from "./state.js";
 

@@ -20,7 +20,7 @@ import { readTexts } from "../mutants/mutants.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FILES = [
-  "core/policy.ts", "core/records.ts", "core/decision.ts", "guard/circuit-breaker.ts", "limiter/verbs/refundable.ts",
+  "core/policy.ts", "core/records.ts", "core/decision.ts", "core/decide.ts", "guard/circuit-breaker.ts", "limiter/verbs/refundable.ts",
   "limits/held-work.ts", "limits/in-flight.ts", "limits/quota.ts", "limits/window.ts", "stores/redis/mark.ts",
 ];
 

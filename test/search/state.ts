@@ -1,5 +1,6 @@
 // The states of a world of one store, and what the laws know of it.
-import type { Bucket, Costs, Decision, Move, Origin, Policy } from "../../src/core/model.js";
+import type { Bucket, Costs, Move, Origin, Policy } from "../../src/core/model.js";
+import type { Decision } from "../../src/core/decision.js";
 import type { PolicyOptions } from "../../src/core/policy.js";
 import type { Real } from "./real.js";
 

@@ -1,6 +1,7 @@
 // A world of one key in one store: works that take, renew and give back over a network that loses, delays and repeats.
 // The store's steps and the network are modelled. All arithmetic is that of src.
-import type { Costs, Decision, Limit, Move, Policy } from "../../src/core/model.js";
+import type { Costs, Limit, Move, Policy } from "../../src/core/model.js";
+import type { Decision } from "../../src/core/decision.js";
 import { Accounts } from "./accounts.js";
 import type { Step, World } from "./explore.js";
 import { changeLaw, stepLaw, stateLaw } from "./laws.js";

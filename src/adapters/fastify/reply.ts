@@ -1,14 +1,14 @@
 import { withoutContent, type FieldList } from "../../http/headers/field.js";
 import { isPromise } from "../../http/user-functions.js";
 import type { PassVerdict, RefuseVerdict, Responder } from "../../http/response/verdict.js";
-import { toJson } from "../../http/response/own-answer.js";
+import { toJson } from "../../http/response/refusal.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";
 import { applyToNode, refuseOnNode, type NodeResponse } from "../node/response.js";
 import { takeResponse } from "../web/sendable.js";
 import { watchRespond } from "../node/watch-respond.js";
 import { boundUnreadBody } from "../node/unread-body.js";
 import { asError, reportFailure } from "../../http/user-functions.js";
-import { EXPOSE, exposing } from "../../http/response/sent-fields.js";
+import { EXPOSE, exposing } from "../../http/response/field-record.js";
 import { endOnClose } from "../node/end-of-work.js";
 
 /** The part of Fastify's replies that a refusal needs. Only `send` sends, after hooks that may be asynchronous. */

@@ -1,5 +1,5 @@
 import type { FieldList } from "../../http/headers/field.js";
-import { isRedirect } from "../../http/response/sent-fields.js";
+import { isRedirect } from "../../http/response/field-record.js";
 
 /** The part of a Node response from which fields are removed. */
 interface RemovableFields {

@@ -3,8 +3,8 @@ import { withoutContent } from "../../http/headers/field.js";
 import type { RequestReader } from "../../http/reader.js";
 import { useOrElse } from "../../http/user-functions.js";
 import type { PassVerdict, RefuseVerdict, Responder } from "../../http/response/verdict.js";
-import { toJson } from "../../http/response/own-answer.js";
-import { EXPOSE, exposing, isRedirect } from "../../http/response/sent-fields.js";
+import { toJson } from "../../http/response/refusal.js";
+import { EXPOSE, exposing, isRedirect } from "../../http/response/field-record.js";
 import { processWide } from "../../platform.js";
 import { takeResponse } from "./sendable.js";
 

@@ -7,7 +7,7 @@ import type { LimiterOptions } from "../../limiter/options.js";
 import type { Unlimited } from "../../limiter/unlimited.js";
 import type { AnyKey, MaybeKeyList, MaybeKeyOf } from "../caller.js";
 import type { HeaderStyle } from "../headers/field.js";
-import type { Refusal, UnidentifiedRefusal } from "../response/own-answer.js";
+import type { Refusal, UnidentifiedRefusal } from "../response/refusal.js";
 import type { Problem } from "../response/problem.js";
 import type { Outcome } from "../response/work.js";
 

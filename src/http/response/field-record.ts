@@ -1,5 +1,4 @@
 import type { FieldList } from "../headers/field.js";
-import { EXPOSE, exposing } from "./sent-fields.js";
 import type { PassVerdict, RefuseVerdict } from "./verdict.js";
 
 // Without a prototype, `__proto__` is a field name like any other. An object that has this one as its prototype is
@@ -28,4 +27,30 @@ export function recordOf(fields: FieldList): Record<string, string> {
   const record = Object.create(BARE) as Record<string, string>;
   for (let i = 0; i < fields.length; i += 2) record[fields[i] as string] = fields[i + 1] as string;
   return record;
+}
+
+/** The header field with the names of the fields that scripts of another origin may read. */
+export const EXPOSE = "access-control-expose-headers";
+
+/**
+ * The value of `Access-Control-Expose-Headers`: `names` added to the `present` value, which CORS middleware may have
+ * set.
+ *
+ * No name appears twice. `*` is never added, because it has no effect on requests with credentials (Fetch Standard,
+ * section 3.3.3).
+ */
+export function exposing(present: unknown, names: readonly string[]): string {
+  const text = Array.isArray(present) ? present.join() : typeof present === "string" ? present : "";
+  const list = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
+  const known = new Set(list.map((name) => name.toLowerCase()));
+  return [...list, ...names.filter((name) => !known.has(name.toLowerCase()))].join(", ");
+}
+
+/**
+ * Whether a status is that of a redirect. A redirect that `respond` or `unidentified` sends has no fields of a limit,
+ * because clients wait for `Retry-After` before they follow a redirect (RFC 9110, section 10.2.3). An `r` of 0 may make
+ * them wait, too.
+ */
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
 }

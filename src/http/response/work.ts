@@ -2,7 +2,7 @@ import { bindsMore, type Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import type { Policy } from "../../core/policy.js";
 import type { TakenCharge } from "../../limiter/charge.js";
-import { internalsOf, type Act, type GateLimiter } from "../../limiter/internals.js";
+import { internalsOf, type Thunk, type GateLimiter } from "../../limiter/internals.js";
 import { quietly } from "../../limiter/now-or-later.js";
 import type { Hold } from "../../port/dated.js";
 import { processWide } from "../../platform.js";
@@ -58,7 +58,7 @@ export class Work {
   #fields: FieldList = NONE;
   #shown: Decision;
   #earlier: Work | null = null;
-  #reported: Act<boolean> | null = null;
+  #reported: Thunk<boolean> | null = null;
   #watch: Watch | null = null;
   #of: unknown = null;
   /** While it is ending, a report is still remembered. Once it is settled, a report is a settlement of its own. */
@@ -205,7 +205,7 @@ export class Work {
     hold.unread = null;
     const handled = hold.handlerDone(outcome.aborted);
     if (handled !== undefined) await handled;
-    let byOutcome: Act<boolean> | undefined;
+    let byOutcome: Thunk<boolean> | undefined;
     if (actualCost !== undefined) {
       byOutcome = await this.#settlementBy(actualCost, outcome);
       await hold.handlerDone(outcome.aborted); // it may have begun since
@@ -214,21 +214,21 @@ export class Work {
   }
 
   /** Returns the settlement of the last report. From now on, a report is a settlement of its own. */
-  #close(): Act<boolean> | null {
+  #close(): Thunk<boolean> | null {
     const reported = this.#reported;
     this.#reported = this.#watch = this.#of = null;
     this.#phase = "settled";
     return reported;
   }
 
-  #settlementBy(actualCost: ActualCost, outcome: Outcome): Promise<Act<boolean> | undefined> {
+  #settlementBy(actualCost: ActualCost, outcome: Outcome): Promise<Thunk<boolean> | undefined> {
     return runAside("actualCost", async () => {
       const cost = await actualCost(outcome, this.#request as never);
       return cost === undefined ? undefined : this.#settlement(cost);
     });
   }
 
-  #settlement(cost: unknown, isRelease = false): Act<boolean> {
+  #settlement(cost: unknown, isRelease = false): Thunk<boolean> {
     const { limiter, key, policy, decision } = this.#charge;
     return internalsOf(limiter).settle(key, decision, cost, policy === undefined ? undefined : { policy }, isRelease);
   }

@@ -1,7 +1,7 @@
 import { limiterChecks } from "#diagnostics";
 import { memberOf } from "../../core/check.js";
 import { mapCosts } from "../../core/cost.js";
-import type { Decision } from "../../core/decision.js";
+import { bindsMore, type Decision } from "../../core/decision.js";
 import { costAt } from "../../core/limit.js";
 import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
 import { markCharged, markTier } from "../../port/charged.js";
@@ -56,6 +56,14 @@ export function decisionsOfParts(size: number, buckets: readonly BucketCharge[],
     for (const part of bucket.parts) parts[part] = decisions[i] ?? null;
   });
   return parts;
+}
+
+/** The position of the decision that binds: of those that are enforced, or of all if none is. -1 for none. */
+export function bindingPart(decisions: ReadonlyArray<Decision | null>, charges: Charges): number {
+  const asked = [...decisions.keys()].filter((i) => decisions[i] !== null);
+  const enforced = asked.filter((i) => charges[i]?.shadow !== true);
+  const strictest = (a: number, b: number): number => (bindsMore(decisions[b] as Decision, decisions[a] as Decision) ? b : a);
+  return (enforced.length > 0 ? enforced : asked).reduce((a, b) => (a < 0 ? b : strictest(a, b)), -1);
 }
 
 /** Makes all charges or none of them. Returns the decision on each, or null for one that was not asked. */

@@ -1,4 +1,4 @@
-import type { Internals } from "../internals.js";
+import type { LimiterInternals } from "../internals.js";
 import { checkNames, expected, isPlain, ownMembers, show } from "../../core/check.js";
 import { isUnlimited } from "../unlimited.js";
 import type { AnyLimiter } from "./combination.js";
@@ -7,7 +7,7 @@ import type { AnyLimiter } from "./combination.js";
 export interface CombinationMember {
   readonly name: string;
   readonly limiter: AnyLimiter;
-  readonly internals: Internals;
+  readonly internals: LimiterInternals;
   /** How many limiters it is made of. */
   readonly size: number;
 }

@@ -2,17 +2,17 @@ import { UNIDENTIFIED } from "../../core/key.js";
 import type { Decision } from "../../core/decision.js";
 import type { AbortSignalLike } from "../../platform.js";
 import type { Charges } from "../charge.js";
-import type { Internals } from "../internals.js";
+import type { LimiterInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
-import { bindingPart } from "./decision-of-parts.js";
+import { bindingPart } from "./charge-all.js";
 
 /**
  * Makes what a gate uses of a combination, or of a limiter that `waits`. `decide` takes all charges or none, and tells
  * the observers. Its signal cancels a wait.
  */
 export function createRequests(
-  limiter: Internals, decide: (charges: Charges, signal?: AbortSignalLike) => Decision | Promise<Decision>, waits: boolean,
-): Required<Pick<Internals, "callersBy" | "take">> {
+  limiter: LimiterInternals, decide: (charges: Charges, signal?: AbortSignalLike) => Decision | Promise<Decision>, waits: boolean,
+): Required<Pick<LimiterInternals, "callersBy" | "take">> {
   return {
     callersBy: (callerOf) => (keys) => {
       let isRefused = false;

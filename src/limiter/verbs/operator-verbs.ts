@@ -11,20 +11,20 @@ import type { Origin } from "../../core/model.js";
 import { datedWorkOf } from "../../port/dated.js";
 import { isUnlimited } from "../unlimited.js";
 import { chosenPolicy, requireVerb, tokensOf } from "../arguments.js";
-import type { Act, Internals, PlainInternals } from "../internals.js";
+import type { Thunk, LimiterInternals, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
 import { tellReturned } from "./returned.js";
 
 // As long as a call to a store may take by default.
 const LONGEST_TRIP_MS = 100;
 
-/** The act of a verb on a member or a policy without a limit. */
-export const doNothing: Act<void> = () => undefined;
+/** What a verb does on a member or a policy without a limit. */
+export const doNothing: Thunk<void> = () => undefined;
 
 /** Makes the verbs of a limiter that a person or another program calls, apart from requests. */
 export function createOperatorVerbs(
   base: Pick<PlainInternals, "store" | "policy" | "guarded">,
-): Pick<Internals, "debit" | "credit" | "block" | "reset"> {
+): Pick<LimiterInternals, "debit" | "credit" | "block" | "reset"> {
   const { store, guarded } = base;
   return {
     debit: (key, tokens, options) => change(key, tokens, options, 1),
@@ -42,7 +42,7 @@ export function createOperatorVerbs(
     },
   };
 
-  function change(key: unknown, tokens: unknown, options: unknown, sign: 1 | -1): Act<void> {
+  function change(key: unknown, tokens: unknown, options: unknown, sign: 1 | -1): Thunk<void> {
     requireVerb(store, "adjust");
     const chosen = chosenPolicy(options, base);
     if (isUnlimited(chosen)) {
@@ -59,7 +59,7 @@ export function createOperatorVerbs(
     if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) {
       throw tooMuch();
     }
-    const actFrom = (from?: Origin): Act<void> =>
+    const changeFrom = (from?: Origin): Thunk<void> =>
       onBucket(
         key,
         options,
@@ -69,8 +69,8 @@ export function createOperatorVerbs(
           if (!done) throw tooMuch();
         },
       );
-    const act = actFrom();
-    return sign > 0 ? act : () => thenOne(madeNow(chosen, encodeKey(key as Key)), (from) => actFrom(from)());
+    const made = changeFrom();
+    return sign > 0 ? made : () => thenOne(madeNow(chosen, encodeKey(key as Key)), (from) => changeFrom(from)());
   }
 
   /**
@@ -92,7 +92,7 @@ export function createOperatorVerbs(
     givesBack: boolean,
     write: (policy: Policy, encoded: string) => StoreCall,
     check: (answer: StoreAnswer) => void = doNothing,
-  ): Act<void> {
+  ): Thunk<void> {
     const policy = chosenPolicy(options, base);
     const encoded = encodeKey(key as Key);
     if (isUnlimited(policy)) return doNothing;

@@ -1,12 +1,43 @@
 import { checkOptions, expected, ownMembers } from "../../core/check.js";
-import type { Allowed, Decision } from "../../core/decision.js";
+import type { Allowed, Decision, Refused } from "../../core/decision.js";
 import type { AbortSignalLike } from "../../platform.js";
 import { textOf, warnOnce } from "../../warnings/warnings.js";
 import { keepInFlight } from "./keep-in-flight.js";
-import { granted } from "./granted.js";
-import { internalsOf, type Act } from "../internals.js";
+import { internalsOf, type Thunk } from "../internals.js";
 import { quietly } from "../now-or-later.js";
 import type { ConsumeOptions, CostOf, Limiter } from "../limiter.js";
+import { SluiceError } from "../../core/errors.js";
+
+/**
+ * The error of {@link granted} and {@link run} for a refusal. `code` is `"ERR_REFUSED"`.
+ * @example
+ * if (error instanceof RefusedError) console.warn(`try again in ${error.decision.retryAfterMs} ms`);
+ */
+export class RefusedError extends SluiceError<"ERR_REFUSED"> {
+  static override readonly kind = "RefusedError";
+  /** The refusal. */
+  readonly decision: Refused;
+
+  /** Made by {@link granted}. */
+  constructor(decision: Refused) {
+    const { policy, reason, retryAfterMs, error } = decision;
+    const cure = retryAfterMs === Infinity ? "Waiting does not help" : `Try again in ${retryAfterMs} ms`;
+    const options = error === undefined ? undefined : { cause: error };
+    super("ERR_REFUSED", `Expected policy "${policy}" to allow the call, got a refusal (${reason}). ${cure}`, options);
+    this.decision = decision;
+  }
+}
+
+/**
+ * Returns `decision` if it is allowed. Throws a {@link RefusedError} otherwise, so that no refusal is overlooked.
+ * @example
+ * const limiter = createLimiter({ policy: { name: "mail", capacity: 5, refill: perSecond(5) } });
+ * const { remaining } = granted(limiter.consume("smtp.example"));
+ */
+export function granted<D extends Decision>(decision: D): D & Allowed {
+  if (!decision.allowed) throw new RefusedError(decision as Decision as Refused);
+  return decision as D & Allowed;
+}
 
 /** The options of {@link run}. */
 export interface RunOptions<K, T> extends ConsumeOptions<K> {
@@ -52,7 +83,7 @@ export async function run<K, D extends Decision, T>(
   const decision = granted(await limiter.consume(key, consumed as ConsumeOptions<K>));
   const holds = keepInFlight(limiter, key, decision, own.policy);
   const { policy } = own;
-  const settlement = (actual: unknown, isRelease = false): Act<boolean> =>
+  const settlement = (actual: unknown, isRelease = false): Thunk<boolean> =>
     internalsOf(limiter).settle(key, decision, actual, policy === undefined ? undefined : { policy }, isRelease);
   try {
     const result = await work(decision);
@@ -64,8 +95,8 @@ export async function run<K, D extends Decision, T>(
   }
 }
 
-async function settleWith(find: () => Promise<unknown>, settlement: (actual: unknown) => Act<boolean>): Promise<void> {
-  let settle: Act<boolean>;
+async function settleWith(find: () => Promise<unknown>, settlement: (actual: unknown) => Thunk<boolean>): Promise<void> {
+  let settle: Thunk<boolean>;
   try {
     const actual = await find();
     if (actual === undefined) return;

@@ -10,13 +10,13 @@ import { chargedBy, checkChargedKey, isCharged, markCharged, tierOf } from "../.
 import { holdingOf } from "../../port/dated.js";
 import { callOf } from "../../port/store.js";
 import { chosenPolicy, requireVerb, tokensOf } from "../arguments.js";
-import type { Act, GateLimiter, Internals, PlainInternals } from "../internals.js";
+import type { Thunk, GateLimiter, LimiterInternals, PlainInternals } from "../internals.js";
 import { orElse, thenOne } from "../now-or-later.js";
 import { correction, refundableUntil } from "./refundable.js";
 import { tellReturned } from "./returned.js";
 import { tellFailed } from "./tell-failed.js";
 
-const settleNothing: Act<boolean> = () => false;
+const settleNothing: Thunk<boolean> = () => false;
 
 /**
  * Makes the verb `settle` of a limiter. It checks its arguments, and returns what is left to do. `tell` is called when
@@ -24,7 +24,7 @@ const settleNothing: Act<boolean> = () => false;
  */
 export function createSettle(
   base: Pick<PlainInternals, "store" | "policy" | "guarded" | "observer">, limiterOf: () => GateLimiter, tell = tellReturned,
-): Internals["settle"] {
+): LimiterInternals["settle"] {
   const { store, guarded, observer } = base;
   return (key, decision, actual, options, isRelease) => {
     const named = chosenPolicy(options, base);

@@ -2,7 +2,7 @@ import { checkNames, ownMembers } from "../../core/check.js";
 import type { Decision } from "../../core/decision.js";
 import type { PolicyChoice } from "../limiter.js";
 import { checkConsumed, checkNotCosts, throwOrReject } from "../arguments.js";
-import type { Act, Internals, PlainInternals, VerbName } from "../internals.js";
+import type { Thunk, LimiterInternals, PlainInternals, VerbName } from "../internals.js";
 
 /** The verbs of a limiter but `consume`. */
 export interface Verbs {
@@ -16,16 +16,16 @@ export interface Verbs {
 }
 
 /** A limiter from within. Its costs go by its members, or by the limits of its policy. */
-type VerbInternals = Pick<Internals, "sync" | "members" | VerbName> & Partial<Pick<PlainInternals, "policy">>;
+type VerbInternals = Pick<LimiterInternals, "sync" | "members" | VerbName> & Partial<Pick<PlainInternals, "policy">>;
 
 /** Makes the verbs of a limiter. They throw on misuse, or reject if the limiter is asynchronous. */
 export function verbsOf(internals: VerbInternals): Verbs {
   const verb =
-    <Args extends unknown[], T>(act: (...args: Args) => Act<T>) =>
+    <Args extends unknown[], T>(act: (...args: Args) => Thunk<T>) =>
     (...args: Args) =>
       throwOrReject(internals, () => act(...args)());
   const named = internals.members ?? internals.policy?.limits ?? [];
-  const settle: Internals["settle"] = (key, decision, actual, options) => {
+  const settle: LimiterInternals["settle"] = (key, decision, actual, options) => {
     checkConsumed(decision);
     return internals.settle(key, decision, actual, options);
   };

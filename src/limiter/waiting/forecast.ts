@@ -1,5 +1,6 @@
 import { backFrom, charge, fullBucket, msUntil, spentAt, unitsOver, type Bucket } from "../../core/bucket.js";
-import { isInFlight, peek, readings, type Decision, type Reading } from "../../core/decision.js";
+import { isInFlight, readings, type Decision, type Reading } from "../../core/decision.js";
+import { peek } from "../../core/decide.js";
 import { costAt, type Limit } from "../../core/limit.js";
 import { bucketId } from "../../core/policy.js";
 import { datedWorkOf } from "../../port/dated.js";

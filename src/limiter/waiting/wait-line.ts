@@ -1,6 +1,6 @@
-import type { Internals } from "../internals.js";
+import type { LimiterInternals } from "../internals.js";
 import type { Decision } from "../../core/decision.js";
-import { bindingPart } from "../several/decision-of-parts.js";
+import { bindingPart } from "../several/charge-all.js";
 import {
   addTokens, allFull, areThere, expectedAt, forecastAfter, heldUntil, mayReturn, predicted, type Forecast, type Tokens,
 } from "./forecast.js";
@@ -26,7 +26,7 @@ interface Due {
 export class WaitLine {
   /** Whether tokens may have come back since the last answer. Then the first caller is asked for at once. */
   isNews = false;
-  readonly #limiter: Internals;
+  readonly #limiter: LimiterInternals;
   readonly #timeoutMs: number;
   /** The callers, from `#head` on. */
   #callers: QueuedCaller[] = [];
@@ -47,7 +47,7 @@ export class WaitLine {
   #tripMs = 0;
 
   /** `timeoutMs` is the longest time that the stores may take for one call. */
-  constructor(limiter: Internals, timeoutMs: number) {
+  constructor(limiter: LimiterInternals, timeoutMs: number) {
     this.#limiter = limiter;
     this.#timeoutMs = timeoutMs;
   }

@@ -2,7 +2,7 @@ import { lostTimeOf, monotonicClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId } from "../../core/policy.js";
 import type { Charges } from "../charge.js";
-import type { Internals } from "../internals.js";
+import type { LimiterInternals } from "../internals.js";
 import { orElse, thenAll } from "../now-or-later.js";
 import { onReturned } from "../verbs/returned.js";
 import type { Polls } from "./polls.js";
@@ -14,7 +14,7 @@ const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** What the queues of one waiter have in common. */
 export interface QueueSetup {
-  readonly limiter: Internals;
+  readonly limiter: LimiterInternals;
   /** The longest time that the stores may take for one call. */
   readonly timeoutMs: number;
   readonly jitterMs: number;

@@ -8,8 +8,7 @@
 import { checkOptions, expected } from "../../core/check.js";
 import { readClock, sharedClock, type Clock } from "../../core/clock.js";
 import type { Policy } from "../../core/policy.js";
-import { guard } from "../../guard/guard.js";
-import { GUARD_OPTIONS, guardOptionsOf } from "../../guard/options.js";
+import { guard, GUARD_OPTIONS, guardOptionsOf } from "../../guard/guard.js";
 import type { GuardOptions } from "../../port/guard-options.js";
 import { STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../../port/store.js";

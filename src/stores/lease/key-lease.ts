@@ -1,5 +1,6 @@
 import type { Bucket } from "../../core/bucket.js";
-import { consume, peek, type Decision } from "../../core/decision.js";
+import type { Decision } from "../../core/decision.js";
+import { consume, peek } from "../../core/decide.js";
 import { countRequest, firstDemand, type Demand } from "./demand.js";
 import { afterGrant, afterTake, grantable, keepableNow, keptBy, mostSpent, NOTHING_HELD, type HeldTokens } from "./held.js";
 import { plan } from "./plan.js";

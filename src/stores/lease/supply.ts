@@ -1,5 +1,6 @@
 import type { Bucket } from "../../core/bucket.js";
-import { peek, whileBlocked, type Decision, type Refused } from "../../core/decision.js";
+import type { Decision, Refused } from "../../core/decision.js";
+import { peek, whileBlocked } from "../../core/decide.js";
 import { HEADROOM } from "./demand.js";
 import { refillOf, type LeaseTerms, type Take } from "./terms.js";
 

@@ -6,7 +6,8 @@ import {
   type StoreAnswer, type StoreCall,
 } from "../../core/records.js";
 import type { Costs } from "../../core/limit.js";
-import { adjust, renewHeld, type Decision } from "../../core/decision.js";
+import type { Decision } from "../../core/decision.js";
+import { adjust, renewHeld } from "../../core/decide.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Limit, Move } from "../../core/model.js";

@@ -1,6 +1,7 @@
 // Many decisions for one bucket, by few statements.
 import { costAt, simplest, type Costs } from "../../core/limit.js";
-import { peek, readings, type Decision } from "../../core/decision.js";
+import { readings, type Decision } from "../../core/decision.js";
+import { peek } from "../../core/decide.js";
 import type { Policy } from "../../core/policy.js";
 import { StoreUnavailableError } from "../../guard/errors.js";
 import type { CallStart, DenyCache } from "../shared/deny-cache.js";

@@ -1,4 +1,4 @@
-import { startTimer } from "../../guard/deadlines.js";
+import { startTimer } from "../../platform.js";
 import { StoreUnavailableError } from "../../guard/errors.js";
 import { postgresSchema } from "./schema.js";
 import { decideBody, PARAMETERS } from "./schema-decide.js";

@@ -5,15 +5,15 @@
 import { storeChecks } from "#diagnostics";
 import { readClock, sharedClock, type Clock } from "../../core/clock.js";
 import { costAt, type Costs } from "../../core/limit.js";
-import { isHeldAt, type Decision } from "../../core/decision.js";
+import type { Decision } from "../../core/decision.js";
+import { isHeldAt } from "../../core/decide.js";
 import { ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { Move } from "../../core/model.js";
 import type { GuardOptions } from "../../port/guard-options.js";
 import { checkVerb, STORE_VERBS, type Charge, type StoreAnswer, type StoreCall } from "../../core/records.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard } from "../../port/store.js";
-import { guard } from "../../guard/guard.js";
-import { guardOptionsOf } from "../../guard/options.js";
+import { guard, guardOptionsOf } from "../../guard/guard.js";
 import { checkCharges, checkCosts } from "../shared/charges.js";
 import { DenyCache } from "../shared/deny-cache.js";
 import { checkedClient, notConnected, type PostgresClient, type PostgresQuery } from "./client.js";

@@ -1,5 +1,6 @@
 // The calls of the script for a store: writes requests, sends them, and reads the replies.
-import { isHeldAt, type Decision } from "../../core/decision.js";
+import type { Decision } from "../../core/decision.js";
+import { isHeldAt } from "../../core/decide.js";
 import type { CallStart, DenyCache } from "../shared/deny-cache.js";
 import type { Snapshot } from "../shared/snapshot.js";
 import { HANDED_ON } from "./batch.js";

@@ -1,7 +1,8 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
 import { datedWorkOf, rateNumbers, type DatedPart, type DatedWork } from "../../port/dated.js";
-import { sinceAt, type Decision } from "../../core/decision.js";
+import type { Decision } from "../../core/decision.js";
+import { sinceAt } from "../../core/decide.js";
 import { consumeBlocked, peekBlocked } from "../../core/records.js";
 import { StoreError } from "./store-error.js";
 import type { Policy } from "../../core/policy.js";

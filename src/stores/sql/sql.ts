@@ -1,7 +1,6 @@
 import { readClock, sharedClock, type Clock } from "../../core/clock.js";
 import { answerCall, STORE_VERBS, type Records, type StoreAnswer, type StoreCall } from "../../core/records.js";
-import { guard } from "../../guard/guard.js";
-import { guardOptionsOf } from "../../guard/options.js";
+import { guard, guardOptionsOf } from "../../guard/guard.js";
 import { LIMIT_KINDS, type AsyncStore, type Guard, type SyncStore } from "../../port/store.js";
 import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
@@ -9,9 +8,9 @@ import { decodeRecords, encodeRecords } from "../shared/records.js";
 import { Rounds, type Job } from "../shared/rounds.js";
 import { StoreError } from "../shared/store-error.js";
 import {
-  checkDatabase, checkRow, serverTime, type AnySqlDatabase, type SqlDatabase, type SqlRow, type SyncSqlDatabase,
+  checkDatabase, checkRow, runLater, runNow, serverTime, type AnySqlDatabase, type SqlDatabase, type SqlRow, type Steps,
+  type SyncSqlDatabase,
 } from "./database.js";
-import { runLater, runNow, type Steps } from "./steps.js";
 
 export type { SqlDatabase, SqlRow, SyncSqlDatabase } from "./database.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toJson, toRefusal } from "../../../src/http/response/own-answer.js";
+import { toJson, toRefusal } from "../../../src/http/response/refusal.js";
 import { exhaust, open } from "../asking.js";
 
 test.each<[what: string, answer: unknown, text: string | null]>([

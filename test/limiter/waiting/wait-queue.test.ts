@@ -4,7 +4,7 @@ import { createLimiter, MemoryStore, perSecond, TokenBucket, type Decision } fro
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { bucketId } from "../../../src/core/policy.js";
 import type { Charges } from "../../../src/limiter/charge.js";
-import type { Internals } from "../../../src/limiter/internals.js";
+import type { LimiterInternals } from "../../../src/limiter/internals.js";
 import { partsOf } from "../../../src/limiter/parts.js";
 import { tellReturned } from "../../../src/limiter/verbs/returned.js";
 import { wantsOf } from "../../../src/limiter/waiting/forecast.js";
@@ -32,7 +32,7 @@ interface Asked {
  * A queue, its diary, and the calls of the limiter that the test answers. `own` replaces functions of the limiter, and
  * `told` hears each line of the diary.
  */
-function open(own: (names: Map<Charges, string>) => Partial<Internals> = () => ({}), told: (line: string) => void = () => undefined) {
+function open(own: (names: Map<Charges, string>) => Partial<LimiterInternals> = () => ({}), told: (line: string) => void = () => undefined) {
   const limiter = createLimiter({ policy: numbers, store: new MemoryStore() });
   const inner = partsOf(limiter);
   const names = new Map<Charges, string>();
@@ -41,7 +41,7 @@ function open(own: (names: Map<Charges, string>) => Partial<Internals> = () => (
   const write = (line: string): void => (diary.push(line), told(line));
   const calls: Record<string, (decision: Decision) => Promise<unknown>> = {};
   const ends: (() => void)[] = [];
-  const parts: Internals = {
+  const parts: LimiterInternals = {
     ...inner,
     ask: (charges) => new Promise((resolve) => (calls[names.get(charges) as string] = (decision) => (resolve(decision), pass(0)))),
     giveBack: () => new Promise((resolve) => ends.push(resolve)),

@@ -7,7 +7,7 @@ import { BLOCK, BLOCK_LIMIT, blockLeft, redateBlock, type Records } from "../../
 import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../../helpers/records.js";
 import { charge, fullBucket, backFrom, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import type { Costs, Limit } from "../../../src/core/limit.js";
-import { peek, whileBlocked } from "../../../src/core/decision.js";
+import { peek, whileBlocked } from "../../../src/core/decide.js";
 import type { StoreRequest } from "../../../src/stores/redis/protocol.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
 import { answersOf, isLone, toldInstant, type Call } from "./replay-wire.js";

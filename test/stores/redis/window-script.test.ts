@@ -6,7 +6,7 @@ import { afterMs, definePolicy, type Policy } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { consume } from "../../../src/core/decision.js";
+import { consume } from "../../../src/core/decide.js";
 import { fullBucket } from "../../../src/core/bucket.js";
 import { Random } from "../../../src/testing/store-suite/random.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";

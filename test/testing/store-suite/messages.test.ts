@@ -1,7 +1,7 @@
 import type { Policy } from "sluice";
 import { isStale, fullBucket, type Bucket } from "../../../src/core/bucket.js";
 import { costAt } from "../../../src/core/limit.js";
-import { adjust, consume } from "../../../src/core/decision.js";
+import { adjust, consume } from "../../../src/core/decide.js";
 import { describe, expect, test } from "vitest";
 import { factoryOf, failureOf } from "./run-case.js";
 import { nextTurn, right, wrongStore, type RightStore } from "./wrong-stores-base.js";

@@ -1,5 +1,5 @@
 // Stores that are wrong about blocks, resets and several charges of quotas and limits in flight, each with one mistake.
-import { consume } from "../../../src/core/decision.js";
+import { consume } from "../../../src/core/decide.js";
 import type { Policy } from "../../../src/index.js";
 import { right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import { costsBut, eachQuota, quotaAt } from "./wrong-stores-dates.js";

@@ -1,7 +1,8 @@
 // Stores that end a block wrongly, or mark the wrong decisions as refused by a block, each with one mistake.
 import { BLOCK, BLOCK_LIMIT } from "../../../src/core/records.js";
 import { fullBucket } from "../../../src/core/bucket.js";
-import { adjust, type Decision } from "../../../src/core/decision.js";
+import type { Decision } from "../../../src/core/decision.js";
+import { adjust } from "../../../src/core/decide.js";
 import { costAt, type Costs } from "../../../src/core/limit.js";
 import type { Policy } from "../../../src/index.js";
 import { nextTurn, right, RightStore, wrongStore } from "./wrong-stores-base.js";

@@ -2,7 +2,7 @@
 // mistake, and the cause that the failing case names.
 import { fullBucket, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { costAt } from "../../../src/core/limit.js";
-import { adjust, consume } from "../../../src/core/decision.js";
+import { adjust, consume } from "../../../src/core/decide.js";
 import type { Charge, Costs, Decision, Policy } from "../../../src/index.js";
 import { right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";

@@ -1,7 +1,7 @@
 // Stores that date tokens in flight wrongly, or give them back wrongly, each with one mistake.
 import type { Bucket } from "../../../src/core/bucket.js";
 import { setDates } from "../../../src/limits/dates.js";
-import { adjust } from "../../../src/core/decision.js";
+import { adjust } from "../../../src/core/decide.js";
 import { costAt } from "../../../src/core/limit.js";
 import type { Policy } from "../../../src/index.js";
 import { nextTurn, right, wrongStore, type RightStore } from "./wrong-stores-base.js";

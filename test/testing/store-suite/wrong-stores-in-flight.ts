@@ -1,6 +1,6 @@
 // Stores that are wrong about limits in flight, each with one mistake.
 import type { Bucket } from "../../../src/core/bucket.js";
-import { adjust, renewHeld } from "../../../src/core/decision.js";
+import { adjust, renewHeld } from "../../../src/core/decide.js";
 import { right, wrongStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 

@@ -2,7 +2,8 @@
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { costAt } from "../../../src/core/limit.js";
 import { readClock } from "../../../src/core/clock.js";
-import { consume, peek, type Decision } from "../../../src/core/decision.js";
+import type { Decision } from "../../../src/core/decision.js";
+import { consume, peek } from "../../../src/core/decide.js";
 import type { Charge, Costs, Policy } from "../../../src/index.js";
 import { nextTurn, wrongStore, right, RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";

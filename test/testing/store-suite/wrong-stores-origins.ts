@@ -1,7 +1,7 @@
 // Stores that are wrong about the origin of a change, each with one mistake: a member of `from`, a sign of the change, a kind of limit.
 import { stillSpent } from "../../../src/core/bucket.js";
 import { costAt, simplest } from "../../../src/core/limit.js";
-import { sinceAt } from "../../../src/core/decision.js";
+import { sinceAt } from "../../../src/core/decide.js";
 import type { Costs, Limit, Origin, Policy } from "../../../src/index.js";
 import { right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";

@@ -1,5 +1,5 @@
 // Stores that find the periods of quotas wrongly, or give tokens back to the wrong one, each with one mistake.
-import { adjust, consume } from "../../../src/core/decision.js";
+import { adjust, consume } from "../../../src/core/decide.js";
 import { costAt, type Limit } from "../../../src/core/limit.js";
 import type { Bucket } from "../../../src/core/bucket.js";
 import type { Origin, Renewal } from "../../../src/core/model.js";

@@ -1,7 +1,8 @@
 // Stores that count right and keep keys apart, and break another promise of the port, each with one mistake.
 import { spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { costAt } from "../../../src/core/limit.js";
-import { adjust, consume, type Decision } from "../../../src/core/decision.js";
+import type { Decision } from "../../../src/core/decision.js";
+import { adjust, consume } from "../../../src/core/decide.js";
 import { guard } from "../../../src/guard/guard.js";
 import type { Costs, Policy } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";

@@ -1,6 +1,6 @@
 // Stores that are wrong about quotas, each with one mistake.
 import type { Bucket } from "../../../src/core/bucket.js";
-import { adjust, consume } from "../../../src/core/decision.js";
+import { adjust, consume } from "../../../src/core/decide.js";
 import type { Charge, Policy } from "../../../src/index.js";
 import { right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";

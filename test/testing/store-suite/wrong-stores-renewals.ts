@@ -1,6 +1,6 @@
 // Stores that renew tokens in flight wrongly, each with one mistake.
 import type { Bucket } from "../../../src/core/bucket.js";
-import { adjust, renewHeld } from "../../../src/core/decision.js";
+import { adjust, renewHeld } from "../../../src/core/decide.js";
 import { costAt, type Costs } from "../../../src/core/limit.js";
 import { BLOCK } from "../../../src/core/records.js";
 import type { Move, Policy } from "../../../src/index.js";

@@ -1,6 +1,6 @@
 // Stores that keep windows wrongly, each with one mistake.
 import type { Bucket } from "../../../src/core/bucket.js";
-import { adjust } from "../../../src/core/decision.js";
+import { adjust } from "../../../src/core/decide.js";
 import { costAt } from "../../../src/core/limit.js";
 import type { Limit } from "../../../src/core/model.js";
 import { setAmounts } from "../../../src/limits/window-amounts.js";

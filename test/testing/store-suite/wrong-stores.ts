@@ -2,7 +2,8 @@
 import { fullBucket, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { mapCosts } from "../../../src/core/cost.js";
 import { costAt } from "../../../src/core/limit.js";
-import { consume, peek, type Decision } from "../../../src/core/decision.js";
+import type { Decision } from "../../../src/core/decision.js";
+import { consume, peek } from "../../../src/core/decide.js";
 import { definePolicy, type Costs, type Policy } from "../../../src/index.js";
 import type { StoreSuiteOptions } from "../../../src/testing/index.js";
 import { wrongStore, nextTurn, onlyLimit, right, type RightStore } from "./wrong-stores-base.js";
