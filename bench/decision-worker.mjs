@@ -7,7 +7,7 @@ import { makeSide } from "./decision-sides.mjs";
 
 const [task, way, json] = process.argv.slice(2);
 const options = JSON.parse(json);
-const { keys, length = 37, calls, limit, sliced } = options;
+const { keys, length = 37, calls, limit, sliced, reused = false } = options;
 const side = await makeSide(way, options);
 /** The number of keys made before each timed run: few enough to stay in the processor's first caches. */
 const BATCH = 500;
@@ -55,12 +55,13 @@ const tasks = {
     await check();
     const draw = drawsOf(keys);
     const batch = Array.from({ length: BATCH }, () => "");
+    const made = reused ? Array.from({ length: keys }, (_, i) => flat(keyOf(i))) : null;
     process.on("message", async (message) => {
       const count = Number(message);
       let us = 0;
       // Other sides ran since the last block, so a quarter more is not timed: the processor's caches must be filled again.
       for (let done = -count / 4; done < count; done += BATCH) {
-        for (let i = 0; i < BATCH; i++) batch[i] = flat(keyOf(draw()));
+        for (let i = 0; i < BATCH; i++) batch[i] = made?.[draw()] ?? flat(keyOf(draw()));
         const before = process.cpuUsage();
         if (side.later) for (let i = 0; i < BATCH; i++) await side.decide(batch[i]);
         else for (let i = 0; i < BATCH; i++) side.decide(batch[i]);

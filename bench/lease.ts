@@ -12,12 +12,12 @@ import { createClient } from "redis";
 import { createLimiter, perSecond, type AsyncStore, type Decision } from "../dist/index.js";
 import { leased } from "../dist/lease.js";
 import { RedisStore } from "../dist/redis.js";
+import type { StoreCall } from "../dist/store.js";
 import { floods } from "./lease-flood.js";
 import { callersOf, fromStore, inRounds, PATIENT_MS, ratio, type Side } from "./measure.js";
 import { median } from "./ratios.js";
 import { startRedis } from "./redis-server.js";
 import { finish, goal, quick, show } from "./results.js";
-import type { StoreCalls } from "../src/testing/store-calls.js";
 
 const LEASE_MS = 100;
 const CALLERS = 512;
@@ -139,7 +139,7 @@ function overLease(client: unknown): CountedSide {
   const store = new RedisStore(client as Redis, { prefix: "leased", timeoutMs: PATIENT_MS });
   let calls = 0;
   const counted: AsyncStore = Object.assign(Object.create(store) as AsyncStore, {
-    consume: (...asked: Parameters<StoreCalls<false>["consume"]>) => ((calls += 1), store.consume(...asked)),
+    ask: (call: StoreCall) => ((calls += 1), store.ask(call)),
     recall: undefined,
   });
   const limiter = createLimiter({ policy, store: leased(counted, { leaseMs: LEASE_MS }) });

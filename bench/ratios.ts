@@ -31,6 +31,25 @@ export function added(own: readonly number[], bare: readonly number[]): readonly
   return own.map((value, start) => value - (bare[start] as number));
 }
 
+/** The figure of a side: its lowest start. Each start falls into a fast or a slow mode, so a median mixes the two. */
+export const lowest = (starts: readonly number[]): number => Math.min(...starts);
+
+/** Two equal sides that differ by more cannot tell a third from them. */
+const LARGEST_CONTROL = 0.03;
+
+/**
+ * The value of a goal: the lowest start of a side beside that of `other`, each less `bare`. The control is `again`, a
+ * second process of the other side.
+ */
+export function besideLowest(
+  own: readonly number[], other: readonly number[], again: readonly number[], bare: readonly number[] = [0],
+): { readonly median: number; readonly spread: string } {
+  const adds = (starts: readonly number[]): number => lowest(starts) - lowest(bare);
+  const control = adds(again) / adds(other);
+  const isSure = Math.abs(control - 1) <= LARGEST_CONTROL;
+  return { median: adds(own) / adds(other), spread: `control ${control.toFixed(3)}${isSure ? "" : ": nothing can be told"}` };
+}
+
 /** The median of the ratios of two sides, and the interval that contains the true median in 95 of 100 runs. */
 export interface Likely {
   readonly low: number;

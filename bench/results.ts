@@ -84,7 +84,7 @@ export function finish(section: string, packages: readonly string[], more: Reado
   const machine = `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform} ${process.arch}`;
   const versions = { Node: process.version, ...more, ...Object.fromEntries(packages.map((name) => [name, versionOf(name)])) };
   if (goals.length > 0) {
-    console.log("\nGoals: the median of the rounds' ratios, and their spread");
+    console.log("\nGoals, with their spread or control");
     console.table(goals);
   }
   console.log(Object.entries(versions).map((pair) => pair.join(" ")).join(", "));

@@ -1,6 +1,6 @@
 // How the benchmarks order their sides, and how sure they are of a ratio.
 import { describe, expect, test } from "vitest";
-import { added, besideControl, compare, likelyRatio, orderOf, percentile } from "../../bench/ratios.js";
+import { added, besideControl, besideLowest, compare, likelyRatio, orderOf, percentile } from "../../bench/ratios.js";
 
 describe("the order of sides", () => {
   test.each([2, 3, 4, 5, 6])("%i sides: each has each place, and follows each other side, equally often", (count) => {
@@ -34,6 +34,13 @@ describe("the figure of a start", () => {
     const quiet = Array.from({ length: 40 }, (_, i) => 100 + (i % 2));
     const busy = quiet.map((value, i) => (i % 5 === 0 ? value : value * 3));
     expect([percentile(quiet, 0.1), percentile(busy, 0.1)]).toEqual([100, 101]);
+  });
+
+  test("a goal shows the lowest start of each side, less the bare one, and whether the control allows a statement", () => {
+    const [own, other, bare] = [[900, 640, 700], [620, 560], [500, 480, 510]];
+    expect(besideLowest(own, other, [562, 900], bare)).toEqual({ median: 2, spread: "control 1.025" });
+    expect(besideLowest(own, other, [566], bare)).toEqual({ median: 2, spread: "control 1.075: nothing can be told" });
+    expect(besideLowest([3], [2], [2])).toEqual({ median: 1.5, spread: "control 1.000" });
   });
 
   test("what a side adds is taken start by start", () => {
