@@ -18,7 +18,7 @@ export function triple(): HeaderStyle {
     { name: "RateLimit-Limit", under: () => ({ shown }) => String(shown.capacity) },
     { name: "RateLimit-Remaining", under: () => ({ shown }) => String(shown.remaining) },
     { name: "RateLimit-Reset", under: () => ({ resetSeconds }) => String(resetSeconds) },
-  ]);
+  ], { repeats: true });
 }
 
 // Draft 11, section 10.5. The third, requests, is the default.
@@ -41,7 +41,7 @@ const POLICY_FIELD: Field = {
 const DRAFT_11: readonly Field[] = [POLICY_FIELD, { name: "RateLimit", under: limitItems }];
 
 /** The default of the option `headers`. */
-export const DEFAULT_STYLES: readonly HeaderStyle[] = [triple(), headerStyle(DRAFT_11)];
+export const DEFAULT_STYLES: readonly HeaderStyle[] = [triple(), headerStyle(DRAFT_11, { repeats: true })];
 
 /** The options of {@link draft11}. */
 export interface Draft11Options {
@@ -63,7 +63,7 @@ export function draft11(options: Draft11Options = {}): HeaderStyle {
   if (partitionKey !== undefined && typeof partitionKey !== "function") {
     throw new TypeError(expected("partitionKey", "a function", partitionKey));
   }
-  return headerStyle(DRAFT_11, { partitionOf: partitionKey && partitionsOf(partitionKey) });
+  return headerStyle(DRAFT_11, { repeats: true, partitionOf: partitionKey && partitionsOf(partitionKey) });
 }
 
 /** What an item of `RateLimit` needs of its limit. */

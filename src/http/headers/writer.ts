@@ -7,6 +7,7 @@ import { LONGEST_WAIT_MS } from "../../port/store.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
 import { isHeaderStyle, LARGEST_INTEGER, type Field, type FieldList, type HeaderStyle } from "./field.js";
 import { checkPartition } from "./partition.js";
+import { WrittenLists } from "./written-lists.js";
 
 /** Turns decisions into header fields. */
 export interface HeaderWriter {
@@ -47,6 +48,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
   // A copy is overwritten, because a list that grows takes room for 17.
   const template = names.flatMap((name) => [name, ""]);
   const valuesUnder = perPolicy((policy) => fields.map((field) => field.under(policy)));
+  const listsUnder = made.every(({ repeats }) => repeats === true) ? perPolicy(() => new WrittenLists()) : null;
 
   const [partitionOf = null] = ownOf(made, "partitionOf");
   const [retryAfter, another] = ownOf(made, "retryAfter");
@@ -70,9 +72,13 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
     const untilBack = shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
     const mostMs = (policy.inFlight && isInFlight(shown) && policy.inFlight.kind.retryAfterMs) || Infinity;
     const resetMs = refused ? decision.retryAfterMs : Math.min(untilBack, mostMs);
+    const resetSeconds = refused ? toRetryAfter(resetMs) : Math.ceil(resetMs / 1_000);
+    const isRepeated = listsUnder !== null && readings.length === 1 && partition === undefined;
+    const lists = isRepeated ? listsUnder(policy) : undefined;
+    const known = lists?.find(decision, resetSeconds);
+    if (known !== undefined) return known;
     const facts = {
-      readings, shown, resetMs,
-      resetSeconds: refused ? toRetryAfter(resetMs) : Math.ceil(resetMs / 1_000),
+      readings, shown, resetMs, resetSeconds,
       refusedBy: refused ? decision : null,
       partition: partition === undefined ? "" : `;pk=:${btoa(String.fromCharCode(...checkPartition(partition, "partition")))}:`,
     };
@@ -86,7 +92,9 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
       list[length++] = names[i] as string;
       list[length++] = text;
     }
-    return length === list.length ? list : list.slice(0, length);
+    const written = length === list.length ? list : list.slice(0, length);
+    lists?.keep(decision, resetSeconds, written);
+    return written;
   }
 
   function check(policy: Policy): void {

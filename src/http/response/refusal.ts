@@ -46,9 +46,19 @@ type Respond = (refusal: unknown, ...args: readonly unknown[]) => unknown;
 export function createRefusals(
   { functionTimeoutMs: timeoutMs, respond, unidentified }: AnswerOptions, writer: HeaderWriter,
 ): Refusals {
+  const written = new WeakMap<FieldList, RefuseVerdict>();
   return {
-    forDecision: (crossOrigin, judged, decision, fields) =>
-      refuse(documentOf(judged, decision, fields), crossOrigin, "respond", respond),
+    forDecision(crossOrigin, judged, decision, fields) {
+      // A frozen list is one of WrittenLists: the document says the same as long as the list does.
+      const repeats =
+        Object.isFrozen(fields) && judged.length === 1 && decision.reason === "limited" && !Object.hasOwn(decision, "blocked") &&
+        !crossOrigin && typeof respond !== "function";
+      const known = repeats ? written.get(fields) : undefined;
+      if (known !== undefined) return { ...known, decision };
+      const verdict = refuse(documentOf(judged, decision, fields), crossOrigin, "respond", respond);
+      if (repeats) written.set(fields, verdict);
+      return verdict;
+    },
     forMissingKey(crossOrigin) {
       // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
       const document = {

@@ -1,0 +1,126 @@
+// A writer remembers lists of fields, and a gate the documents of its refusals. Nobody can tell by what is sent.
+import fc from "fast-check";
+import { combine, createLimiter, definePolicy, MemoryStore, perMinute, perSecond, whenDone, type Decision } from "sluice";
+import { createGate, createHeaderWriter, draft11, draft7, retryAfterDate, triple, xRateLimit } from "sluice/http";
+import { ManualClock } from "sluice/testing";
+import { describe, expect, test } from "vitest";
+import { reader, type Ask } from "../asking.js";
+
+const policy = definePolicy({ name: "api", capacity: 4, refill: perMinute(2) });
+const decisionAt = (spent: number, sinceMs: number, cost = 1): Decision => {
+  const clock = new ManualClock();
+  const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
+  if (spent > 0) limiter.consume("key", spent);
+  clock.advance(sinceMs);
+  return limiter.consume("key", cost);
+};
+
+describe("the lists of fields", () => {
+  test("are those that a writer without a memory makes, whatever came before", () => {
+    const styles = [triple(), draft11()];
+    const writer = createHeaderWriter(styles);
+    const decision = fc.record({ spent: fc.nat(4), sinceMs: fc.nat(70_000), cost: fc.integer({ min: 1, max: 4 }) });
+    fc.assert(fc.property(fc.array(decision, { maxLength: 20 }), (facts) => {
+      for (const { spent, sinceMs, cost } of facts) {
+        const made = decisionAt(spent, sinceMs, cost);
+        expect(writer.write(policy, made)).toEqual(createHeaderWriter(styles).write(policy, made));
+      }
+    }));
+  });
+
+  test("are one frozen list for equal numbers, to the second", () => {
+    const writer = createHeaderWriter([triple(), draft11()]);
+    const list = writer.write(policy, decisionAt(2, 100));
+    expect(writer.write(policy, decisionAt(2, 900))).toBe(list);
+    expect(Object.isFrozen(list)).toBe(true);
+    expect(writer.write(policy, decisionAt(2, 1_100))).not.toEqual(list);
+  });
+
+  test("a policy with equal numbers and another name has its own", () => {
+    const writer = createHeaderWriter([draft11()]);
+    const other = definePolicy({ name: "other", capacity: 4, refill: perMinute(2) });
+    const decision = decisionAt(1, 0);
+    expect(writer.write(policy, decision)).not.toEqual(writer.write(other, decision));
+  });
+
+  test("at most 64 are kept for each policy", () => {
+    const many = definePolicy({ name: "many", capacity: 1_000, refill: perMinute(1_000) });
+    const limiter = createLimiter({ policy: many, store: new MemoryStore({ clock: () => 0 }) });
+    const writer = createHeaderWriter([triple()]);
+    const decisions = Array.from({ length: 1_000 }, () => limiter.consume("key"));
+    const first = decisions.map((decision) => writer.write(many, decision));
+    const again = decisions.map((decision, i) => writer.write(many, decision) === first[i]);
+    // Later lists took the places of earlier ones.
+    expect(again.filter(Boolean).length).toBeLessThanOrEqual(64);
+  });
+
+  test.each([
+    ["a date", () => [triple(), xRateLimit()]],
+    ["a date as Retry-After", () => [triple(), retryAfterDate()]],
+    ["a style that was not looked at", () => [draft7()]],
+  ])("are made anew with %s", (_, styles) => {
+    const writer = createHeaderWriter(styles());
+    const decision = decisionAt(1, 0);
+    expect(writer.write(policy, decision)).not.toBe(writer.write(policy, decision));
+  });
+
+  test("are made anew for a partition key, and for several limits", () => {
+    const writer = createHeaderWriter([draft11({ partitionKey: () => new Uint8Array([1]) })]);
+    const decision = decisionAt(1, 0);
+    const [one, two] = [1, 2].map((byte) => writer.write(policy, decision, new Uint8Array([byte])));
+    expect(one).not.toEqual(two);
+    const several = definePolicy({
+      name: "several",
+      limits: [{ name: "a", capacity: 4, refill: perSecond(1) }, { name: "b", capacity: 4, returns: whenDone() }],
+    });
+    const limiter = createLimiter({ policy: several, store: new MemoryStore({ clock: () => 0 }) });
+    const plain = createHeaderWriter([triple(), draft11()]);
+    const made = limiter.consume("key");
+    expect(plain.write(several, made)).not.toBe(plain.write(several, made));
+    limiter.refund("key", made);
+  });
+});
+
+describe("the documents of refusals", () => {
+  const bodyOf = async (gate: ReturnType<typeof createGate<Ask>>, origin?: string): Promise<Record<string, unknown>> => {
+    const verdict = await gate(origin === undefined ? {} : { headers: { origin } });
+    if (verdict.outcome !== "refuse") throw new Error(`Expected a refusal, got ${verdict.outcome}`);
+    return { ...(JSON.parse(verdict.body) as object), decision: verdict.decision, fields: verdict.fields, expose: verdict.expose };
+  };
+
+  test("each refusal has its own decision, and the words of its own wait", async () => {
+    const clock = new ManualClock();
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
+    const gate = createGate<Ask>({ limiter, key: () => "key" }, reader);
+    limiter.consume("key", 4);
+    const first = await bodyOf(gate);
+    clock.advance(500);
+    const second = await bodyOf(gate);
+    expect(second).toMatchObject({ detail: first["detail"], fields: first["fields"], decision: { retryAfterMs: 29_500 } });
+    expect(first["decision"]).toMatchObject({ retryAfterMs: 30_000 });
+    clock.advance(1_000);
+    expect(await bodyOf(gate)).toMatchObject({ retry_after: 29, detail: "Too many requests. Try again in 29 seconds." });
+  });
+
+  test("a block, an origin and another member beside it get their own", async () => {
+    const clock = new ManualClock();
+    const store = new MemoryStore({ clock: clock.now });
+    const limiter = createLimiter({ policy, store });
+    const gate = createGate<Ask>({ limiter, key: () => "key" }, reader);
+    limiter.consume("key", 4);
+    const plain = await bodyOf(gate);
+    expect(await bodyOf(gate, "https://app.example")).toMatchObject({ type: plain["type"], expose: expect.arrayContaining(["RateLimit"]) as unknown });
+    limiter.block("key", 30_000);
+    expect(await bodyOf(gate)).toMatchObject({ type: expect.stringContaining("abnormal-usage") as unknown, retry_after: 30 });
+    limiter.block("key", 0);
+    expect(await bodyOf(gate)).toEqual(plain);
+
+    const second = createLimiter({ policy: { name: "second", capacity: 1, refill: perMinute(2) }, store });
+    const both = combine({ limiter, second });
+    const keys = { limiter: "key", second: "key" };
+    const pair = createGate<Ask, [], typeof keys>({ limiter: both, key: () => keys }, reader);
+    expect(await bodyOf(pair)).toMatchObject({ "violated-policies": ["api"] });
+    second.consume("key");
+    expect(await bodyOf(pair)).toMatchObject({ "violated-policies": ["api", "second"] });
+  });
+});
