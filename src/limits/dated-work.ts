@@ -3,7 +3,7 @@ import { monotonicClock } from "../core/clock.js";
 import { exceptInFlight } from "../core/cost.js";
 import { costAt, greatestCommonDivisor, sameCosts } from "../core/limit.js";
 import type { Kind, Limit, Policy, Returns } from "../core/model.js";
-import { rateNumbers, type DatedPart, type DatedWork } from "../port/dated.js";
+import type { DatedPart, DatedWork, LimitDates, QuotaDates } from "../port/dated.js";
 
 // In an outage a 32nd of the local share can be taken at once, and the whole share within a period.
 const QUOTA_PARTS = 32;
@@ -12,12 +12,7 @@ const MOST_RENEWALS = 100;
 
 /** What all limits of a policy with quotas or limits in flight do together. */
 export const datedWork: DatedWork = {
-  numbersOf,
-  // A block and a reset have no dates: they are possible by any clock.
-  tokensOf: (what, part, now) =>
-    "cpa".includes(what)
-      ? [...part.policy.limits.map((_, i) => costAt(part.tokens, i)), ...numbersOf([part], now === "" ? Date.now() : Number(now))]
-      : part.tokens,
+  datesOf,
   clockFault(parts, now) {
     const here = Date.now();
     if (parts.every(({ policy }) => policy.limits.every((limit) => isWithinPeriods(limit, now, here)))) return undefined;
@@ -52,45 +47,37 @@ export const datedWork: DatedWork = {
 
 const datesAfter = new WeakMap<Kind, number[]>();
 
-function numbersOf(parts: readonly DatedPart[], now: number): readonly number[] {
-  return parts.flatMap((part) =>
-    part.policy.limits.flatMap((limit, i) => {
-      const { kind, fullMs, renews, returns } = limit;
-      if (renews !== undefined) return [kind.backTo(part.from) ?? 0, fullMs, ...datesNear(limit, now)];
-      if (returns === undefined) return rateNumbers(part, i);
-      if (hasOwn(returns, "afterMs")) return windowNumbers(kind.backTo(part.from), fullMs);
-      const { from, to, moved = 0 } = part;
-      const { staleAfterMs } = returns;
-      const date = to === undefined ? 0 : kind.dateOf(to);
-      // The second number tells a limit in flight from a quota.
-      return [kind.backTo(from) ?? 0, -fullMs, fullMs - staleAfterMs + 1, date, costAt(moved, i), staleAfterMs];
-    }));
+function datesOf({ policy, from, moved = 0, to }: DatedPart, position: number, now: number): LimitDates | undefined {
+  const limit = policy.limits[position] as Limit;
+  const { kind, fullMs, renews, returns } = limit;
+  if (!renews && !returns) return undefined;
+  const dates = { kind: (renews ?? returns).dating.of, fullMs, backTo: kind.backTo(from) ?? undefined };
+  if (renews) return { ...dates, ...datesNear(limit, now) };
+  if (hasOwn(returns, "afterMs")) return dates;
+  const step = fullMs - returns.staleAfterMs + 1;
+  return to === undefined ? { ...dates, step } : { ...dates, step, moved: costAt(moved, position), movedTo: kind.dateOf(to) };
 }
 
-// The third number tells a window from a quota: the period of none begins then.
-const windowNumbers = (date: number | null | undefined, fullMs: number): readonly number[] =>
-  [date ?? 0, fullMs, Number.MAX_SAFE_INTEGER, date === undefined ? 0 : 1, 0, 0];
+const near = new WeakMap<Kind, QuotaDates>();
 
-const near = new WeakMap<Kind, readonly number[]>();
-
-/** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */
-export function datesNear({ kind, fullMs }: Limit, now: number): readonly number[] {
+/** The dates of a quota around `now`. */
+export function datesNear({ kind, fullMs }: Limit, now: number): QuotaDates {
   const known = near.get(kind);
-  if (known !== undefined && now > (known[1] as number) && now <= (known[2] as number)) return known;
-  const last = kind.dateOf(now);
+  if (known !== undefined && now > known.dueBefore && now <= known.due) return known;
+  const due = kind.dateOf(now);
   // No period is longer than `fullMs`, so that these are the dates of periods before, and the last two are found.
   const dates = [kind.dateOf(now - 2 * fullMs)];
-  while ((dates.at(-1) as number) < last) dates.push(kind.dateOf((dates.at(-1) as number) + 1));
-  const [before, previous] = dates.slice(-3) as [number, number];
-  const found = [before + 1, previous, last, kind.dateOf(last + 1)];
+  while ((dates.at(-1) as number) < due) dates.push(kind.dateOf((dates.at(-1) as number) + 1));
+  const [first, dueBefore] = dates.slice(-3) as [number, number];
+  const found = { dueFrom: first + 1, dueBefore, due, dueAfter: kind.dateOf(due + 1) };
   near.set(kind, found);
   return found;
 }
 
 function isWithinPeriods(limit: Limit, now: number, here: number): boolean {
   if (limit.renews === undefined) return true;
-  const [first, , , last] = datesNear(limit, here);
-  return now >= (first as number) && now <= (last as number);
+  const { dueFrom, dueAfter } = datesNear(limit, here);
+  return now >= dueFrom && now <= dueAfter;
 }
 
 function dateText(ms: number): string {

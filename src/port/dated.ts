@@ -2,29 +2,14 @@
 // of it: the values come with `renews` and `returns`.
 import type { Costs, Instant, Limit, Origin, Policy } from "../core/model.js";
 import type { Decision } from "../core/decision.js";
-import { sinceAt } from "../core/decide.js";
 import type { Key } from "../core/key.js";
 import type { GuardedStore } from "./guarded-store.js";
-import type { Store } from "./store.js";
+import type { LimitKind, Store } from "./store.js";
 
 /** What quotas and limits in flight need outside the core. */
 export interface DatedWork {
-  /** The tokens of a part of a request to Redis, and the numbers of its limits. `now` is empty for the server's. */
-  tokensOf(what: string, part: DatedPart, now: string): Costs;
-  /**
-   * Six numbers for each limit of the parts, with which a server chooses dates by its own clock: those of
-   * {@link rateNumbers} for a rate.
-   *
-   * Quota: the date of the tokens that are given back, or 0; the longest time until a date; the first millisecond of
-   * the period before that of `now`; the last of that period, of the period of `now` and of the next one.
-   *
-   * Window: the date of the tokens that are given back, or 0; the time until a date; the largest number; 1 if the date
-   * is known, or 0 for tokens of any date; two 0.
-   *
-   * In flight: the same date; minus the longest time until a date; the step of dates; the date to which tokens move, or
-   * 0; how many move; `staleAfterMs`.
-   */
-  numbersOf(parts: readonly DatedPart[], now: number): readonly number[];
+  /** With what a server dates the tokens of the limit at `position`. Undefined for a rate. */
+  datesOf(part: DatedPart, position: number, now: number): LimitDates | undefined;
   /** What is wrong with this process's clock if a server's shows `now`. Undefined when it is right to a period. */
   clockFault(parts: readonly DatedPart[], now: number): string | undefined;
   /** The options of a MemoryStore that is made for the policy. */
@@ -111,16 +96,35 @@ export interface DatedPart {
   readonly to?: number | undefined;
 }
 
+/** With what a server dates the tokens of a limit by its own clock. SQL and Lua have the same names. */
+export interface LimitDates extends Partial<QuotaDates> {
+  readonly kind: LimitKind;
+  /** The longest time until a date. Absent for a rate. */
+  readonly fullMs?: number;
+  /** Rate: the instant since which what is given back has refilled. Absent if it is unknown. */
+  readonly since?: number | undefined;
+  /** The date of the tokens that are given back. Absent for tokens of any date, and of none for a limit in flight. */
+  readonly backTo?: number | undefined;
+  /** In flight: each date is 1 before a multiple of it. */
+  readonly step?: number;
+  /** In flight: how many tokens move from the date `backTo` to this one. Absent if none do. */
+  readonly moved?: number;
+  readonly movedTo?: number;
+}
+
+/** The dates of a quota around an instant. The server's clock may be in another period than that of this process. */
+export interface QuotaDates {
+  /** The first millisecond of the period before. */
+  readonly dueFrom: number;
+  /** The last millisecond of that period, of the present one and of the next. */
+  readonly dueBefore: number;
+  readonly due: number;
+  readonly dueAfter: number;
+}
+
 /** Undefined for a policy of rates alone. */
 export const datedWorkOf = ({ dated }: Pick<Policy, "dated">): DatedWork | undefined => dated?.work as DatedWork | undefined;
 
 /** Undefined for a policy without a limit in flight. */
 export const holdingOf = ({ inFlight }: Policy): WorkHolding | undefined =>
   inFlight?.returns.dating.holding as WorkHolding | undefined;
-
-/** The six numbers of a rate: the instant since which a give-back is late, 0, 1 if it is known, three 0. */
-export function rateNumbers({ from }: DatedPart, position: number): readonly number[] {
-  const since = sinceAt(from, position);
-  return since === undefined ? [0, 0, 0, 0, 0, 0] : [since, 0, 1, 0, 0, 0];
-}
-

@@ -3,14 +3,15 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { daily, definePolicy, monthly, weekly, type Renewal } from "sluice";
 import { samePolicy } from "../../src/core/policy.js";
 import { datesNear } from "../../src/limits/dated-work.js";
+import type { QuotaDates } from "../../src/port/dated.js";
 import { beginningsOf, renewalOf, type Written } from "./local-clock.js";
 import vectors from "./zones.json" with { type: "json" };
 
 const HOUR = 3_600_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 /** The first and last millisecond of the period of an instant, as dates. */
-const periodAt = (renews: Renewal, at: number): string[] => [iso((datesOf(renews, at)[1] as number) + 1), iso(renews.dating.kind.dateOf(at))];
-const datesOf = (renews: Renewal, at: number): readonly number[] => datesNear(definePolicy({ capacity: 1, renews }).limits[0], at);
+const periodAt = (renews: Renewal, at: number): string[] => [iso(datesOf(renews, at).dueBefore + 1), iso(renews.dating.kind.dateOf(at))];
+const datesOf = (renews: Renewal, at: number): QuotaDates => datesNear(definePolicy({ capacity: 1, renews }).limits[0], at);
 
 describe("L20 · the periods of a quota", () => {
   test("L20 · begin in 17 zones at the frozen instants: daylight saving, skipped and doubled hours, short months, a skipped day", () => {
@@ -56,12 +57,12 @@ describe("L20 · the periods of a quota", () => {
       fc.property(rules, near, (written, at) => {
         const renews = renewalOf(written);
         const { kind, facts } = renews.dating;
-        const [first, last, own, next] = datesOf(renews, at) as [number, number, number, number];
+        const { dueFrom: first, dueBefore: last, due: own, dueAfter: next } = datesOf(renews, at);
         expect([kind.dateOf(first), kind.dateOf(last + 1), kind.dateOf(own + 1)]).toEqual([last, own, next]);
         expect(first).toBeLessThan(last);
         expect(own - last).toBeLessThanOrEqual(facts.fullMs);
         // It keeps two periods. An older one, and then the newer one again, are the same as before.
-        expect([kind.dateOf(first - 1) < first, kind.dateOf(at), kind.dateOf(last), ...datesOf(renews, at)]).toEqual([true, own, last, first, last, own, next]);
+        expect([kind.dateOf(first - 1) < first, kind.dateOf(at), kind.dateOf(last), ...Object.values(datesOf(renews, at))]).toEqual([true, own, last, first, last, own, next]);
       }),
       { numRuns: 200 },
     );

@@ -1,10 +1,12 @@
-// What quotas and limits in flight tell a store with a clock of its own: six numbers for each limit, and the dates around now.
+// What quotas and limits in flight tell a store with a clock of its own: numbers with names, and the dates around now.
 import { daily, definePolicy, monotonicClock, monthly, perSecond, weekly, whenDone, type Renewal } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { samePolicy } from "../../src/core/policy.js";
 import { datedWork, datesNear } from "../../src/limits/dated-work.js";
 import { withReturns } from "../../src/limits/in-flight.js";
 import { quotaDating, withCalendars } from "../../src/limits/quota.js";
+import { writeRequests, type StoreRequest } from "../../src/stores/redis/protocol.js";
+import { limitDatesOf, type StorePart } from "../../src/stores/shared/snapshot.js";
 
 const at = (text: string): number => Date.parse(`2026-${text}Z`);
 const NOW = at("03-10T12:00");
@@ -25,37 +27,40 @@ const allOf = () => definePolicy({
 });
 /** 31 days and the largest step of a clock, three hours. */
 const MONTH_MS = 31 * 86_400_000 + 3 * 3_600_000;
-const march = [MONTH_MS, at("02-01T00:00"), at("03-01T00:00") - 1, at("04-01T00:00") - 1, at("05-01T00:00") - 1];
-const june = [MONTH_MS, at("05-01T00:00"), at("06-01T00:00") - 1, at("07-01T00:00") - 1, at("08-01T00:00") - 1];
-const [noRate, noMove] = [[0, 0, 0, 0, 0, 0], [0, -1_699, 100, 0, 0, 1_600]];
+const march = { kind: "quota", fullMs: MONTH_MS, dueFrom: at("02-01T00:00"), dueBefore: at("03-01T00:00") - 1, due: at("04-01T00:00") - 1, dueAfter: at("05-01T00:00") - 1 };
+const june = { kind: "quota", fullMs: MONTH_MS, dueFrom: at("05-01T00:00"), dueBefore: at("06-01T00:00") - 1, due: at("07-01T00:00") - 1, dueAfter: at("08-01T00:00") - 1 };
+const [noRate, noMove] = [{ kind: "rate" }, { kind: "in-flight", fullMs: 1_699, step: 100 }];
+const partOf = (policy = allOf(), more: Partial<StorePart> = {}): StorePart => ({ policy, name: "key", tokens: 1, ...more });
 
 describe("L20, L21 · the numbers of a part", () => {
   test("say nothing of a give-back where nothing is given back", () => {
-    expect(datedWork.numbersOf([{ policy: allOf(), tokens: 1 }], NOW)).toEqual([...noRate, 0, ...march, ...noMove]);
+    expect(limitDatesOf([partOf()], NOW)).toEqual([noRate, march, noMove]);
+    expect(limitDatesOf([partOf(rateOf())], NOW)).toBeUndefined();
   });
 
   test("name the dates of the tokens that are given back, and those to which tokens in flight move", () => {
     const from = { at: at("02-10T00:00"), heldAt: 1_000, since: 500 };
-    const part = { policy: allOf(), tokens: [0, 0, 1], from, moved: [0, 0, 2], to: 1_500 };
-    expect(datedWork.numbersOf([part], NOW)).toEqual([500, 0, 1, 0, 0, 0, at("03-01T00:00") - 1, ...march, 2_599, -1_699, 100, 3_099, 2, 1_600]);
+    const part = partOf(allOf(), { tokens: [0, 0, 1], from, moved: [0, 0, 2], to: 1_500 });
+    expect(limitDatesOf([part], NOW)).toEqual([
+      { kind: "rate", since: 500 }, { ...march, backTo: at("03-01T00:00") - 1 }, { ...noMove, backTo: 2_599, moved: 2, movedTo: 3_099 },
+    ]);
   });
 
   test("follow one another, part by part", () => {
-    expect(datedWork.numbersOf([{ policy: rateOf(), tokens: 1 }, { policy: monthOf(), tokens: 1 }], at("06-15T00:00"))).toEqual([...noRate, 0, ...june]);
+    expect(limitDatesOf([partOf(rateOf()), partOf(monthOf())], at("06-15T00:00"))).toEqual([noRate, june]);
   });
 });
 
-describe("L20 · the tokens of a part and its numbers", () => {
-  const partOf = () => ({ policy: allOf(), tokens: [1, 2, 3] });
-  test.each(["c", "p", "a"])("for a request of the kind %s: by this clock, or by the instant that the caller states", (what) => {
-    const part = partOf();
-    expect(datedWork.tokensOf(what, part, "")).toEqual([1, 2, 3, ...noRate, 0, ...march, ...noMove]);
-    expect(datedWork.tokensOf(what, part, String(at("06-15T00:00")))).toEqual([1, 2, 3, ...noRate, 0, ...june, ...noMove]);
+describe("L20 · the tokens of a part and its numbers, as Redis gets them", () => {
+  const sent = (what: StoreRequest["what"], now: string) => writeRequests([{ what, parts: [partOf(allOf(), { tokens: [1, 2, 3] })] }], now).args.at(-1);
+  const text = (month: typeof march) => `1,2,3[{"kind":"rate"},${JSON.stringify(month)},{"kind":"in-flight","fullMs":1699,"step":100}]`;
+  test.each(["c", "p", "a"] as const)("for a request of the kind %s: by this clock, or by the instant that the caller states", (what) => {
+    expect(sent(what, "")).toBe(text(march));
+    expect(sent(what, String(at("06-15T00:00")))).toBe(text(june));
   });
 
-  test.each(["x", "d"])("for a request of the kind %s: a block and a reset have no dates", (what) => {
-    const part = partOf();
-    expect(datedWork.tokensOf(what, part, "")).toBe(part.tokens);
+  test.each(["x", "d"] as const)("for a request of the kind %s: a block and a reset have no dates", (what) => {
+    expect(sent(what, "")).toBe("1,2,3");
   });
 });
 
@@ -105,9 +110,10 @@ describe("L13 · a calendar is asked for each date once", () => {
 
   test("by requests in one period, from its first millisecond to its last", () => {
     const { limit, asked } = tens();
-    expect([datesNear(limit, 25), asked() > 0]).toEqual([[10, 19, 29, 39], true]);
-    expect([datesNear(limit, 20), datesNear(limit, 29), asked()]).toEqual([[10, 19, 29, 39], [10, 19, 29, 39], 0]);
-    expect([datesNear(limit, 30), asked() > 0]).toEqual([[20, 29, 39, 49], true]);
+    const near = (now: number) => Object.values(datesNear(limit, now));
+    expect([near(25), asked() > 0]).toEqual([[10, 19, 29, 39], true]);
+    expect([near(20), near(29), asked()]).toEqual([[10, 19, 29, 39], [10, 19, 29, 39], 0]);
+    expect([near(30), asked() > 0]).toEqual([[20, 29, 39, 49], true]);
   });
 });
 

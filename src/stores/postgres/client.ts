@@ -45,7 +45,8 @@ const overText = (text: string): string => text.replace(/(\$\d+)::(?!text(?!\[))
 
 function asText(value: unknown): string | null {
   if (value === null) return null;
-  const escaped = (each: unknown): string => `"${`${each as string | number}`.replace(/["\\]/g, "\\$&")}"`;
+  const escaped = (each: unknown): string =>
+    each === null ? "NULL" : `"${`${each as string | number}`.replace(/["\\]/g, "\\$&")}"`;
   return Array.isArray(value) ? `{${value.map(escaped).join()}}` : `${value as string | number}`;
 }
 

@@ -127,8 +127,9 @@ export class Grants {
     try {
       const { name, capacity, unitsPerMs, unitsPerToken, fullMs, kind } = limit;
       const [names, tokens] = [batch.map((each) => each.name), batch.map((each) => each.tokens)];
-      const numbers = kind.apart ? [`^${name}`, -capacity, unitsPerMs, fullMs] : [name, capacity, unitsPerMs, unitsPerToken];
-      const rows = await this.#statements.rows(this.#statement, [names, tokens, ...numbers, this.#readNow()]);
+      const [entry, perToken] = kind.apart ? [`^${name}`, fullMs] : [name, unitsPerToken];
+      const values = [names, entry, tokens, capacity, unitsPerMs, perToken, this.#readNow()];
+      const rows = await this.#statements.rows(this.#statement, values);
       return snapshotsOf(rows as readonly Granted[], policy, batch);
     } catch (error) {
       if (MISSING.has(sqlStateOf(error))) this.#warnMissing(error);

@@ -6,7 +6,8 @@ import type { Policy } from "../../core/policy.js";
 import { PARAMETERS } from "./schema-decide.js";
 import { tableNames } from "./table-names.js";
 import { portableKey } from "../shared/bucket-name.js";
-import { clockFault, datedOf, numbersOfRates, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
+import type { LimitDates } from "../../port/dated.js";
+import { clockFault, limitDatesOf, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
 /** The operation of a statement: consume, consume the sum of several decisions, peek, adjust, block or delete. */
@@ -31,6 +32,9 @@ export function statementOf(table: string): string {
 /** The values of the statement. `now` is null for the server's own clock. */
 export function writeValues(what: Operation, parts: readonly StorePart[], now: number | null): unknown[] {
   const limits = parts.flatMap(({ policy }) => policy.limits);
+  const dates = DATED_OPERATIONS.includes(what) ? limitDatesOf(parts, now) : undefined;
+  const each = (name: keyof LimitDates): unknown[] | null =>
+    dates?.some((of) => of[name] !== undefined) ? dates.map((of) => of[name] ?? null) : null;
   return [
     what,
     parts.map(({ name }) => name),
@@ -41,16 +45,14 @@ export function writeValues(what: Operation, parts: readonly StorePart[], now: n
     limits.map(({ unitsPerMs }) => unitsPerMs),
     limits.map(({ unitsPerToken }) => unitsPerToken),
     limits.map(({ fullMs }) => fullMs),
-    DATED_OPERATIONS.includes(what) ? numbersOfParts(parts, now ?? Date.now()) : [],
+    each("kind"), each("since"), each("backTo"),
+    each("dueFrom"), each("dueBefore"), each("due"), each("dueAfter"),
+    each("step"), each("moved"), each("movedTo"),
     now,
   ];
 }
 
 const DATED_OPERATIONS = "cspa";
-
-function numbersOfParts(parts: readonly StorePart[], now: number): readonly number[] {
-  return datedOf(parts)?.numbersOf(parts, now) ?? numbersOfRates(parts) ?? [];
-}
 
 /** The name of a bucket, in the table and in the queue. */
 export function rowName(policy: Policy, key: string): string {
@@ -80,8 +82,7 @@ export function readRows(rows: readonly unknown[], what: Operation, parts: reado
       const [now, lag] = [Number(found.now_ms), Number(found.lag)];
       const record = { spent: Number(found.spent_before), unitsPerMs, unitsPerToken };
       if (!kind.apart || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
-      // -1, and -1 more for each date. A function of an older version counts no windows or tokens in flight.
-      if (lag >= 0) throw notUpdated(parts, rows);
+      // -1, and -1 more for each date.
       const dated = rows.slice(next, (next += -1 - lag)) as FoundLimit[];
       const dates = dated.flatMap((each) => {
         const [date, units] = [now + Number(each.lag), Number(each.spent_before)];

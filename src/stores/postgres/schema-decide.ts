@@ -14,7 +14,10 @@ export const PARAMETERS = [
   ["per_ms", "bigint[]"], // per limit: units that refill each ms
   ["per_token", "bigint[]"], // per limit: units in a token
   ["full_ms", "bigint[]"], // per limit: ms from empty to full
-  ["dates", "bigint[]"], // six per limit, as `numbersOf` and `rateNumbers` of port/dated.ts make them, or empty
+  // Per limit what `LimitDates` of port/dated.ts names so. An array without a number is null:
+  ["kinds", "text[]"], ["since", "bigint[]"], ["back_to", "bigint[]"],
+  ["due_from", "bigint[]"], ["due_before", "bigint[]"], ["due", "bigint[]"], ["due_after", "bigint[]"],
+  ["step", "bigint[]"], ["moved", "bigint[]"], ["moved_to", "bigint[]"],
   ["clock", "bigint"], // ms since 1970, or null for the server's own clock
 ] as const;
 
@@ -34,8 +37,7 @@ DECLARE
   l bigint;
   found_spent bigint[];
   found_lag bigint[];
-  due bigint; -- the last ms of the present period of a quota, or null for a rate
-  due_lag bigint[];
+  due_lag bigint[]; -- of a quota, the ms until the last of the present period
   held text; -- the name of the entries of a limit in flight or a window, one for each date, or null for another limit
   any_ahead boolean; -- whether an entry of it is impossible
   own bigint; -- the date of tokens of it that are taken now
@@ -101,7 +103,7 @@ BEGIN
     WHILE part[k] = i LOOP
       spent_before := CASE WHEN NOT foreign_row THEN 0 END;
       lag := 0;
-      held := CASE WHEN dates[6 * k - 4] < 0 THEN '~' WHEN dates[6 * k - 3] = most THEN '^' END || limits[k];
+      held := CASE kinds[k] WHEN 'in-flight' THEN '~' WHEN 'window' THEN '^' END || limits[k];
       IF held IS NOT NULL AND foreign_row THEN lag := -1; END IF;
       -- A record under the name of a limit in flight is of a rate, in another version of the policy. It stays.
       place := CASE WHEN NOT foreign_row AND held IS NULL THEN array_position(kept.names, limits[k]) END;
@@ -126,22 +128,22 @@ BEGIN
       -- The tokens of a quota are spent until a date. A record in these numbers has its own; taking tokens moves it to the
       -- end of this period. What a decision took is given back to the period of its own date only.
       due_lag[k] := NULL;
-      IF dates[6 * k - 4] > 0 AND held IS NULL THEN
-        due := (SELECT min(d) FROM unnest(dates[6 * k - 2 : 6 * k]) AS d WHERE d >= now_ms AND now_ms >= dates[6 * k - 3]);
-        due_lag[k] := due - now_ms;
+      IF kinds[k] = 'quota' THEN
+        due_lag[k] := CASE WHEN now_ms <= due_before[k] THEN due_before[k] WHEN now_ms <= due[k] THEN due[k]
+          ELSE due_after[k] END - now_ms;
         -- The clock of the process is wrong by more than a period.
-        IF due IS NULL THEN
+        IF now_ms < due_from[k] OR now_ms > due_after[k] THEN
           spent_before := NULL;
           any_foreign := true;
         ELSIF stale[k] OR coalesce(s, 0) = 0 OR place IS NULL THEN
           lag := due_lag[k];
-          IF tokens[k] < 0 AND dates[6 * k - 5] <> 0 THEN tokens[k] := 0; END IF;
-        ELSIF tokens[k] < 0 AND dates[6 * k - 5] NOT IN (0, now_ms + lag) THEN
+          IF tokens[k] < 0 AND back_to[k] IS NOT NULL THEN tokens[k] := 0; END IF;
+        ELSIF tokens[k] < 0 AND back_to[k] <> now_ms + lag THEN
           tokens[k] := 0;
         END IF;
       END IF;
       IF held IS NOT NULL AND NOT foreign_row THEN
-        SELECT coalesce(sum(e.s), 0), -1 - count(*), coalesce(bool_or(e.t - now_ms > abs(dates[6 * k - 4])), false)
+        SELECT coalesce(sum(e.s), 0), -1 - count(*), coalesce(bool_or(e.t - now_ms > full_ms[k]), false)
           INTO spent_before, lag, any_ahead
           FROM unnest(kept.names, kept.spent, kept.at) AS e(n, s, t) WHERE e.n = held AND e.t >= now_ms;
         stale[k] := any_ahead;
@@ -159,7 +161,7 @@ BEGIN
           WHERE e.n = held AND e.t >= now_ms ORDER BY e.t
         LOOP
           -- Of a window no date is later than that of tokens that are taken now.
-          IF dates[6 * k - 4] >= 0 THEN lag := least(lag, dates[6 * k - 4]); END IF;
+          IF kinds[k] = 'window' THEN lag := least(lag, full_ms[k]); END IF;
           RETURN NEXT;
         END LOOP;
       END IF;
@@ -184,7 +186,7 @@ BEGIN
   END IF;
 
   -- With one limit, and no other in the row, the row is written at once; the rest below comes to the same, in more steps.
-  IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND coalesce(dates[2], 0) >= 0 AND dates[3] IS DISTINCT FROM most
+  IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND held IS NULL
     AND found_spent[1] + tokens[1] > 0 AND (kept.names IS NULL OR kept.names = limits) THEN
     s := found_spent[1] + tokens[1] * per_token[1];
     l := now_ms + CASE WHEN tokens[1] > 0 THEN greatest(found_lag[1], due_lag[1]) ELSE found_lag[1] END;
@@ -203,34 +205,34 @@ BEGIN
     IF cardinality(buckets) > 1 THEN SELECT * INTO kept FROM ${table} WHERE bucket = buckets[i]; END IF;
     changed := false;
     WHILE part[k] = i LOOP
-      IF dates[6 * k - 4] < 0 THEN
+      IF kinds[k] = 'in-flight' THEN
         IF all_fit OR stale[k] THEN
           changed := true;
           held := '~' || limits[k];
-          own := (now_ms + dates[6 * k] + dates[6 * k - 3] - 1) / dates[6 * k - 3] * dates[6 * k - 3] - 1;
+          own := (now_ms + full_ms[k]) / step[k] * step[k] - 1;
           -- What is taken, or given back to its own date; then what a renewal moves. A date without tokens goes.
           SELECT array_agg(f.n), array_agg(f.s), array_agg(f.t), array_agg(f.p), array_agg(f.q)
             INTO kept.names, kept.spent, kept.at, kept.p, kept.q
             FROM (
               WITH entries AS (
-                SELECT CASE WHEN e.t - now_ms > -dates[6 * k - 4] THEN own ELSE e.t END AS due_at, e.s AS units
+                SELECT CASE WHEN e.t - now_ms > full_ms[k] THEN own ELSE e.t END AS due_at, e.s AS units
                   FROM unnest(kept.names, kept.spent, kept.at) AS e(n, s, t) WHERE e.n = held AND e.t >= now_ms),
-              moved AS (
-                SELECT least(dates[6 * k - 1], coalesce(sum(units), 0)) AS units FROM entries
-                  WHERE due_at = dates[6 * k - 5] AND all_fit AND dates[6 * k - 2] >= now_ms),
+              leaving AS (
+                SELECT least(moved[k], coalesce(sum(units), 0)) AS units FROM entries
+                  WHERE due_at = back_to[k] AND all_fit AND moved_to[k] >= now_ms),
               changes AS (
                 SELECT due_at, units FROM entries
                 UNION ALL SELECT own, tokens[k] WHERE all_fit AND tokens[k] > 0
-                UNION ALL SELECT dates[6 * k - 5], tokens[k] WHERE all_fit AND tokens[k] < 0 AND dates[6 * k - 5] <> 0
-                UNION ALL SELECT dates[6 * k - 5], -units FROM moved
-                UNION ALL SELECT dates[6 * k - 2], units FROM moved)
+                UNION ALL SELECT back_to[k], tokens[k] WHERE all_fit AND tokens[k] < 0
+                UNION ALL SELECT back_to[k], -units FROM leaving
+                UNION ALL SELECT moved_to[k], units FROM leaving)
               SELECT o.n, o.s, o.t, o.p, o.q
                 FROM unnest(kept.names, kept.spent, kept.at, kept.p, kept.q) AS o(n, s, t, p, q) WHERE o.n <> held
               UNION ALL
               SELECT held, sum(units)::bigint, due_at, most, 1 FROM changes GROUP BY due_at HAVING sum(units) > 0
             ) AS f(n, s, t, p, q);
         END IF;
-      ELSIF dates[6 * k - 3] = most THEN
+      ELSIF kinds[k] = 'window' THEN
         IF all_fit OR stale[k] THEN
           ${writeWindow}
         END IF;
@@ -241,9 +243,9 @@ BEGIN
         kept.spent[place] := CASE WHEN NOT all_fit THEN found_spent[k] WHEN what = 'c'
           THEN found_spent[k] + tokens[k] * per_token[k]
           -- What a rate has refilled since the given instant is not given back again.
-          WHEN tokens[k] < 0 AND dates[6 * k - 4] = 0 AND dates[6 * k - 3] = 1
+          WHEN tokens[k] < 0 AND since[k] IS NOT NULL
           THEN greatest(0, found_spent[k] + least(0, tokens[k]::numeric * per_token[k]
-            + per_ms[k]::numeric * greatest(0, now_ms - dates[6 * k - 5])))::bigint
+            + per_ms[k]::numeric * greatest(0, now_ms - since[k])))::bigint
           ELSE greatest(0, found_spent[k] + tokens[k]::numeric * per_token[k])::bigint END;
         kept.at[place] := now_ms + CASE WHEN all_fit AND tokens[k] > 0 THEN greatest(found_lag[k], due_lag[k])
           ELSE found_lag[k] END;

@@ -3,11 +3,11 @@ import { grantWindows } from "./schema-window.js";
 /** The parameters of the function that grants: names and types. The arrays have one element per bucket. */
 export const GRANT_PARAMETERS = [
   ["buckets", "text[]"], // different names of at most 1000 bytes
+  ["entry", "text"], // of the one limit that all buckets have: its name, and '^' before that of a window
   ["tokens", "bigint[]"], // per bucket: to take, from 1 to the capacity
-  ["limit_name", "text"], // of the one limit that all buckets have
   ["capacity", "bigint"], // in tokens
   ["per_ms", "bigint"], // units that refill each ms
-  ["per_token", "bigint"], // units in a token; for a window see schema-window.ts
+  ["per_token", "bigint"], // units in a token; of a window the ms until the date of new tokens
   ["clock", "bigint"], // ms since 1970, or null for the server's own clock
 ] as const;
 
@@ -50,13 +50,13 @@ DECLARE
 BEGIN
   -- Under a snapshot that is older than the locks, others' charges would not be seen. The other function says so.
   IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
-    OR 1 > ANY (tokens) OR abs(capacity) < ANY (tokens) THEN
+    OR 1 > ANY (tokens) OR capacity < ANY (tokens) THEN
     RETURN;
   END IF;
 
   -- The same locks in the same order as in the other function, so that no two calls wait for each other in a circle.
   -- A single bucket comes to the same as many, in fewer steps.
-  IF capacity < 0 THEN
+  IF starts_with(entry, '^') THEN
     PERFORM ${locksOf(table)};
     now_ms := ${NOW};
     ${grantWindows(table).trim()}
@@ -72,13 +72,13 @@ BEGIN
       WHERE b.bucket = name AND ${fitsSql("cost")} RETURNING ${ANSWER};
   END IF;
 
-  IF capacity > 0 THEN
+  IF NOT starts_with(entry, '^') THEN
     GET DIAGNOSTICS updated = ROW_COUNT;
     IF updated = cardinality(buckets) THEN RETURN; END IF;
 
     -- A bucket without a row is full. One that has a row was charged above, or is not granted.
     RETURN QUERY INSERT INTO ${table} AS b
-      SELECT name, ARRAY[limit_name], ARRAY[cost * per_token], ARRAY[now_ms], ARRAY[per_ms], ARRAY[per_token],
+      SELECT name, ARRAY[entry], ARRAY[cost * per_token], ARRAY[now_ms], ARRAY[per_ms], ARRAY[per_token],
           ${fullAfter("cost * per_token")}
         FROM unnest(buckets, tokens) AS asked(name, cost)
       ON CONFLICT DO NOTHING RETURNING ${ANSWER};
@@ -111,7 +111,7 @@ const chargeSql = (cost: string): string => {
 };
 
 // The bounds come first: they exclude numbers that this package never writes, before the arithmetic uses them.
-const fitsSql = (cost: string): string => `b.names = ARRAY[limit_name] AND b.p = ARRAY[per_ms] AND b.q = ARRAY[per_token]
+const fitsSql = (cost: string): string => `b.names = ARRAY[entry] AND b.p = ARRAY[per_ms] AND b.q = ARRAY[per_token]
       AND cardinality(b.spent) = 1 AND b.spent[1] BETWEEN 0 AND 9007199254740991
       AND cardinality(b.at) = 1 AND b.at[1] BETWEEN -9007199254740991 AND now_ms
       AND ${SPENT_NOW} <= (capacity - ${cost}) * per_token`;

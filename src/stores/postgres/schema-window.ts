@@ -5,7 +5,7 @@
  */
 export const writeWindow = `changed := true;
           held := '^' || limits[k];
-          own := now_ms + dates[6 * k - 4];
+          own := now_ms + full_ms[k];
           -- What is over goes. A date too far ahead becomes that of tokens that are taken now.
           SELECT array_agg(a.s ORDER BY a.t), array_agg(a.t ORDER BY a.t), array_agg(a.f ORDER BY a.t) INTO counts, lasts, firsts
             FROM (
@@ -30,11 +30,10 @@ export const writeWindow = `changed := true;
             -- To the amount whose dates enclose the given one, or without one to the last amounts.
             l := -tokens[k];
             WHILE place > 0 AND l > 0 LOOP
-              IF dates[6 * k - 2] = 0
-                OR (dates[6 * k - 5] >= now_ms AND dates[6 * k - 5] BETWEEN firsts[place] AND lasts[place]) THEN
+              IF back_to[k] IS NULL OR (back_to[k] >= now_ms AND back_to[k] BETWEEN firsts[place] AND lasts[place]) THEN
                 s := least(l, counts[place]);
                 counts[place] := counts[place] - s;
-                l := CASE WHEN dates[6 * k - 2] = 0 THEN l - s ELSE 0 END;
+                l := CASE WHEN back_to[k] IS NULL THEN l - s ELSE 0 END;
               END IF;
               place := place - 1;
             END LOOP;
@@ -49,10 +48,8 @@ export const writeWindow = `changed := true;
             ) AS f(n, s, t, p, q);`;
 
 /**
- * Of the function that grants: the same for many buckets of one window, which take tokens. `limit_name` is the name of
- * the entries, and `per_token` the ms until the date of new tokens. A negative capacity says that it is one: a function
- * of an older version grants nothing then. `spent_after` is what was spent before. `granted` is the ms until the first
- * amount is over that had some of it, a space, and the bucket.
+ * Of the function that grants: the same for many buckets of one window, which take tokens. `spent_after` is what was
+ * spent before. `granted` is the ms until the first amount is over that had some of it, a space, and the bucket.
  */
 export const grantWindows = (table: string): string => `
     own := now_ms + per_token;
@@ -63,7 +60,7 @@ export const grantWindows = (table: string): string => `
     LOOP
       n := coalesce(cardinality(lasts), 0);
       -- The bounds exclude numbers that this package never writes, and dates too far ahead.
-      CONTINUE WHEN n > 0 AND (limit_name = ALL (entries) AND cardinality(entries) = n AND cardinality(counts) = n
+      CONTINUE WHEN n > 0 AND (entry = ALL (entries) AND cardinality(entries) = n AND cardinality(counts) = n
         AND cardinality(spans) = n AND n <= 18 AND own >= ALL (lasts) AND 1 <= ALL (counts) AND 1 <= ALL (spans)
         AND per_ms >= ALL (counts) AND per_ms >= ALL (spans)) IS NOT TRUE;
       start := 1;
@@ -78,7 +75,7 @@ export const grantWindows = (table: string): string => `
         END IF;
         since := lasts[i] - spans[i] + 1;
       END LOOP;
-      CONTINUE WHEN spent_after + wanted > -capacity;
+      CONTINUE WHEN spent_after + wanted > capacity;
       IF start > 1 THEN
         lasts := lasts[start:];
         counts := counts[start:];
@@ -106,10 +103,10 @@ export const grantWindows = (table: string): string => `
       END IF;
       granted := CASE WHEN spent_after > 0 THEN lasts[1] - now_ms ELSE 0 END || ' ' || asked_for;
       IF entries IS NULL THEN
-        INSERT INTO ${table} VALUES (asked_for, ARRAY[limit_name], counts, lasts, ARRAY[per_ms], spans, ${sweepAfter});
+        INSERT INTO ${table} VALUES (asked_for, ARRAY[entry], counts, lasts, ARRAY[per_ms], spans, ${sweepAfter});
         inserted := inserted + 1;
       ELSE
-        UPDATE ${table} SET names = array_fill(limit_name, ARRAY[n]), spent = counts, at = lasts,
+        UPDATE ${table} SET names = array_fill(entry, ARRAY[n]), spent = counts, at = lasts,
           p = array_fill(per_ms, ARRAY[n]), q = spans, sweep_after = ${sweepAfter} WHERE bucket = asked_for;
       END IF;
       RETURN NEXT;

@@ -1,5 +1,5 @@
 import type { Bucket } from "../../core/bucket.js";
-import { costAt, sameCosts, type Costs, type Limit } from "../../core/limit.js";
+import { sameCosts, type Costs, type Limit } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
@@ -7,8 +7,7 @@ import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
 import type { IoredisLike, NodeRedisLike, RunScript } from "./client.js";
-import { clockFault, numbersOfRates, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
-import { datedWorkOf } from "../../port/dated.js";
+import { clockFault, limitDatesOf, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
 export interface StoreRequest {
@@ -120,8 +119,9 @@ export function writeRequests(requests: readonly StoreRequest[], now: string, ma
           args.push(name, String(capacity), String(unitsPerMs), String(unitsPerToken));
         }
       }
-      // A list becomes its numbers with commas between.
-      runs.push(index, String(datedWorkOf(policy)?.tokensOf(first.what, part, now) ?? withNumbers(part)));
+      // A list becomes its numbers with commas between. A block and a reset have no dates.
+      const dates = "xd".includes(first.what) ? undefined : limitDatesOf([part], now === "" ? null : Number(now));
+      runs.push(index, String(part.tokens) + (dates === undefined ? "" : JSON.stringify(dates)));
     }
   }
   args[1] = String(args.length + 1);
@@ -131,11 +131,6 @@ export function writeRequests(requests: readonly StoreRequest[], now: string, ma
     if (mark.isDeclared) keys.push(mark.key);
   }
   return { keys, args };
-}
-
-function withNumbers(part: StorePart): Costs {
-  const numbers = numbersOfRates([part]);
-  return numbers === undefined ? part.tokens : [...part.policy.limits.map((_, i) => costAt(part.tokens, i)), ...numbers];
 }
 
 function differInKeyOnly(a: StoreRequest, b: StoreRequest): boolean {

@@ -50,38 +50,39 @@ local function judge(part, length, what)
   return fits
 end
 
+-- The limit at the index at of ARGV, with its kind and the numbers that the text names.
+local function limitOf(at, text)
+  local limit = {
+    name = ARGV[at], capacity = tonumber(ARGV[at + 1]), p = tonumber(ARGV[at + 2]), q = tonumber(ARGV[at + 3]),
+    kind = string.match(text, ':"([^"]+)'),
+  }
+  for each, number in string.gmatch(text, '"(%a+)":(-?%d+)') do limit[each] = tonumber(number) end
+  if limit.kind == 'rate' then
+    limit.fullMs = ceil(limit.capacity * limit.q / limit.p)
+  elseif limit.kind == 'quota' then
+    -- Tokens that are taken now have the date of this period.
+    limit.date = now <= limit.dueBefore and limit.dueBefore or now <= limit.due and limit.due or limit.dueAfter
+    if now < limit.dueFrom or limit.date < now then limit.date = false end
+  else
+    limit.dates = {}
+    limit.name = (limit.kind == 'window' and '^' or '~') .. limit.name
+    if limit.step then limit.date = floor((now + limit.fullMs) / limit.step) * limit.step - 1 end
+  end
+  return limit
+end
+
 -- The parts of a run, with the limits that are the same for all of its requests.
 local parts, partsOf = {}, nil
 local function readRun(run)
   parts, partsOf = {}, run
   for i = 1, tonumber(ARGV[run + 2]) do
-    local limits, place, numbers = {}, tonumber(ARGV[run + 1 + 2 * i]), {}
-    for each in string.gmatch(ARGV[run + 2 + 2 * i], '[^,]+') do table.insert(numbers, tonumber(each)) end
-    local count = tonumber(ARGV[place])
-    for j = 1, count do
-      local at, first = place + 4 * j - 3, count + 6 * j - 5
-      local name, capacity, p, q = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+    local place, tokens, limits, texts, numbers = tonumber(ARGV[run + 1 + 2 * i]), ARGV[run + 2 + 2 * i], {}, {}, {}
+    for each in string.gmatch(tokens, '%b{}') do table.insert(texts, each) end
+    for each in string.gmatch(string.match(tokens, '[^[]+'), '[^,]+') do table.insert(numbers, tonumber(each)) end
+    for j = 1, tonumber(ARGV[place]) do
+      limits[j] = limitOf(place + 4 * j - 3, texts[j] or ':"rate"')
       -- A single number is for all limits.
-      local limit = { name = name, capacity = capacity, p = p, q = q, tokens = numbers[j] or numbers[1] }
-      local from, fullMs, step = numbers[first], numbers[first + 1] or 0, numbers[first + 2]
-      if step == MOST then
-        limit.from, limit.ms, limit.name, limit.dates = from, fullMs, '^' .. name, {}
-        limit.isCredit = numbers[first + 3] == 0
-      elseif fullMs == 0 then
-        limit.fullMs = ceil(capacity * q / p)
-        if step == 1 then limit.since = from end
-      elseif fullMs > 0 then
-        -- A quota: tokens that are taken now have the date of this period.
-        limit.from, limit.fullMs, limit.date = from, fullMs, false
-        for k = first + 5, first + 3, -1 do
-          if step <= now and now <= numbers[k] then limit.date = numbers[k] end
-        end
-      else
-        limit.from, limit.fullMs, limit.name = from, -fullMs, '~' .. name
-        limit.date = ceil((now + numbers[first + 5]) / step) * step - 1
-        limit.to, limit.moved, limit.dates = numbers[first + 3], numbers[first + 4], {}
-      end
-      limits[j] = limit
+      limits[j].tokens = numbers[j] or numbers[1]
     end
     parts[i] = { limits = limits }
   end

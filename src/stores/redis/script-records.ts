@@ -2,7 +2,7 @@
  * The part of the long way that reads and writes the value of a key: `read(limits, key)` and
  * `write(part, key, isTaken)`.
  *
- * Limits that are no rates get dates from the six numbers for each limit that `script.ts` names. Their p is the largest
+ * Limits that are no rates get dates from the numbers for each limit that `script.ts` names. Their p is the largest
  * number, so nothing of a record comes back before its `at`, and all of it after that. A quota has one record, whose
  * `at` is the date of its tokens. A limit in flight has one record for each date, all of them named `~` and the limit's
  * name. A window has one for each amount, named `^` and its name, in the order of their dates. Their tokens go by their
@@ -94,16 +94,17 @@ end
 -- Gives tokens of a window back: to the amount whose dates enclose the given one, or without one to the last amounts.
 local function giveBackTo(list, limit, tokens)
   local i = #list - 2
-  if not limit.isCredit then
+  local date = limit.backTo
+  if date then
     i = 1
-    while list[i] and list[i] < limit.from do i = i + 3 end
-    if limit.from < now or not list[i] or list[i + 2] > limit.from then return end
+    while list[i] and list[i] < date do i = i + 3 end
+    if date < now or not list[i] or list[i + 2] > date then return end
   end
   while tokens > 0 and i > 0 do
     local left = list[i + 1] - tokens
     list[i + 1] = left
     if left <= 0 then removeAmount(list, i) end
-    tokens, i = limit.isCredit and -left or 0, i - 3
+    tokens, i = date and 0 or -left, i - 3
   end
 end
 
@@ -141,10 +142,10 @@ local function read(limits, key)
     for j = 1, #limits do
       if limits[j].name == name then limit = limits[j] end
     end
-    if limit and limit.ms then
-      if lag > limit.ms then limit.isStale, part.isStale = true, true end
+    if limit and limit.kind == 'window' then
+      if lag > limit.fullMs then limit.isStale, part.isStale = true, true end
       if lag >= 0 then
-        local latest = now + limit.ms
+        local latest = now + limit.fullMs
         limit.spent = limit.spent + spent
         addAmount(limit.dates, min(at, latest), spent, min(at - q + 1, latest))
       end
@@ -178,27 +179,30 @@ end
 
 -- Writes the part back. With isTaken, its tokens are taken; those below 0 are given back. Full limits are deleted.
 local function write(part, key, isTaken)
-  local limits, first, last, fullMs = part.limits, part.others, part.block, max(part.othersMs, part.blockEndMs)
+  local limits, first, last, keptMs = part.limits, part.others, part.block, max(part.othersMs, part.blockEndMs)
   for j = #limits, 1, -1 do
     local limit = limits[j]
     local p, q, change, lag, dates = limit.p, limit.q, isTaken and limit.tokens or 0, limit.lag, limit.dates
-    if limit.ms then
-      if change > 0 then takeFrom(dates, now + limit.ms, change) else giveBackTo(dates, limit, -change) end
+    if limit.kind == 'window' then
+      if change > 0 then takeFrom(dates, now + limit.fullMs, change) else giveBackTo(dates, limit, -change) end
       for i = #dates - 2, 1, -3 do
         local at = dates[i]
         first = pack(RECORD, dates[i + 1], at, p, at - dates[i + 2] + 1, limit.name) .. first
-        fullMs = max(fullMs, at - now + 1)
+        keptMs = max(keptMs, at - now + 1)
       end
       dates = {}
     elseif dates then
-      addTo(dates, change > 0 and limit.date or limit.from, change)
+      local date = change > 0 and limit.date or limit.backTo
+      if date then addTo(dates, date, change) end
       -- Takes first: where both are one date, the sum would pass 2^53.
-      if limit.to >= now then addTo(dates, limit.to, addTo(dates, limit.from, -limit.moved)) end
+      if limit.moved and limit.movedTo >= now then
+        addTo(dates, limit.movedTo, addTo(dates, limit.backTo, -limit.moved))
+      end
     else
       if change > 0 then
         if limit.date then lag = max(lag, limit.date - now) end
       -- Tokens of a quota go back to a record of exactly their date. A stale record has none.
-      elseif limit.date and limit.from ~= 0 and (limit.isStale or limit.from ~= now + lag) then
+      elseif limit.backTo and (limit.isStale or limit.backTo ~= now + lag) then
         change = 0
       end
       change = change * q
@@ -211,17 +215,17 @@ local function write(part, key, isTaken)
       if spent > 0 then
         local record = pack(RECORD, spent, at, p, q, limit.name)
         -- Limits in flight stand behind all others.
-        if limit.moved then last = record .. last else first = record .. first end
-        fullMs = max(fullMs, at - now + ceil(spent / p))
+        if limit.kind == 'in-flight' then last = record .. last else first = record .. first end
+        keptMs = max(keptMs, at - now + ceil(spent / p))
       end
     end
   end
-  if fullMs == 0 then
+  if keptMs == 0 then
     call('DEL', key)
-  elseif serverClock and now + fullMs <= part.expires and part.expires <= now + fullMs + 60000 then
+  elseif serverClock and now + keptMs <= part.expires and part.expires <= now + keptMs + 60000 then
     call('SET', key, pack(HEAD, VERSION, part.expires) .. first .. last, 'KEEPTTL')
   else
-    local ms = fullMs + 60000
+    local ms = keptMs + 60000
     local value = pack(HEAD, VERSION, now + ms) .. first .. last
     if serverClock then
       call('SET', key, value, 'PXAT', format('%.0f', now + ms))

@@ -27,8 +27,8 @@ import { longWay, windowWay } from "./script-long.js";
  *       x: the ms to block for; 0 ends a block
  *       d: 0
  *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
- *       for a policy with a limit that is no rate, and for a give-back with an instant, always all of them, then
- *         six numbers for each limit: `numbersOf` and `rateNumbers` in `port/dated.ts`
+ *       for a policy with a limit that is no rate, and for a give-back with an instant, then the `LimitDates` of
+ *         `port/dated.ts` for each limit, as JSON: `1[{"kind":"window","fullMs":59999}]`
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
  *   if the part fits, the units spent before this request
@@ -100,7 +100,7 @@ while run < last do
   local short = what == 'c' and size == 1 and ARGV[place] == '1' and tokens and tokens > 0
   local ending, whole, most, p, units, ms
   if what == 'c' and size == 1 and ARGV[place] == '1' and not tokens and serverClock then
-    tokens, ms = string.match(ARGV[run + 4], '^(%d+),0,(%d+),9007199254740991,')
+    tokens, ms = string.match(ARGV[run + 4], '^(%d+)%[{"kind":"window","fullMs":(%d+)}')
     tokens, ms = tonumber(tokens), tonumber(ms)
     if ms and not inWindow then
       ${windowWay()}

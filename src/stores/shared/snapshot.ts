@@ -1,6 +1,6 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
-import { datedWorkOf, rateNumbers, type DatedPart, type DatedWork } from "../../port/dated.js";
+import { datedWorkOf, type DatedPart, type LimitDates } from "../../port/dated.js";
 import type { Decision } from "../../core/decision.js";
 import { sinceAt } from "../../core/decide.js";
 import { consumeBlocked, peekBlocked } from "../../core/records.js";
@@ -16,21 +16,20 @@ export interface StorePart extends DatedPart {
 /** When the tokens of a part were taken, and to which date tokens in flight move. All of them are own members. */
 export type PartDates = Required<Pick<StorePart, "from" | "moved" | "to">>;
 
-/** What decides dates for the parts. Undefined if they are rates. */
-export function datedOf(parts: readonly StorePart[]): DatedWork | undefined {
-  const part = parts.find(({ policy }) => policy.dated);
-  return part && datedWorkOf(part.policy);
-}
-
-/** Six numbers for each limit of an adjustment, for a server: those of its rules. Undefined if it needs none. */
-export function numbersOfRates(parts: readonly StorePart[]): readonly number[] | undefined {
-  if (parts.every(({ from }) => sinceAt(from, 0) === undefined)) return undefined;
-  return parts.flatMap((part) => part.policy.limits.flatMap((_, i) => rateNumbers(part, i)));
+/**
+ * With what a server dates the tokens of each limit. Undefined if it needs nothing of the kind. `now` is null for the
+ * server's clock.
+ */
+export function limitDatesOf(parts: readonly StorePart[], now: number | null): readonly LimitDates[] | undefined {
+  if (parts.every(({ policy, from }) => policy.dated === undefined && sinceAt(from, 0) === undefined)) return undefined;
+  return parts.flatMap((part) => part.policy.limits.map((_, i): LimitDates =>
+    datedWorkOf(part.policy)?.datesOf(part, i, now ?? Date.now()) ?? { kind: "rate", since: sinceAt(part.from, i) }));
 }
 
 /** The error for parts that a server could not decide at `now`, if the cause is this process's clock. */
 export function clockFault(parts: readonly StorePart[], now: number): StoreError | undefined {
-  const fault = datedOf(parts)?.clockFault(parts, now);
+  const dated = parts.find(({ policy }) => policy.dated);
+  const fault = dated && datedWorkOf(dated.policy)?.clockFault(parts, now);
   return fault === undefined ? undefined : new StoreError("ERR_STORE_CLOCK", fault);
 }
 

@@ -119,11 +119,11 @@ describeWith("postgres", "migrate", () => {
   });
 
   test("what is documented to take away the older function leaves the new one", async () => {
-    const [, drop] = /```sql\n(DROP FUNCTION sluice_decide\([^`]+)```/.exec(readFileSync("docs/stores/postgres.md", "utf8")) as unknown as [string, string];
+    const [, drop] = /```sql\n(DROP FUNCTION IF EXISTS[^`]+)```/.exec(readFileSync("docs/stores/postgres.md", "utf8")) as unknown as [string, string];
     await pool.query(olderSchema);
     const store = new PostgresStore(pool, { table });
     await store.migrate();
-    await pool.query(drop.replace("sluice_decide", `"${SCHEMA}"."Limits_decide"`));
+    await pool.query(drop.replace(/sluice_(\w+)/g, `"${SCHEMA}"."Limits_$1"`));
     expect((await pool.query("SELECT 1 FROM pg_proc WHERE proname = 'Limits_decide'")).rows).toHaveLength(1);
     expect((await callsOf(store).consume(ten, "a", 1)).remaining).toBe(9);
   });

@@ -4,10 +4,10 @@ import type { PostgresClient } from "sluice/postgres";
 /** What one statement asked for: the tokens of the first limit of each of its buckets. */
 export type Statement = ReadonlyMap<string, number>;
 
-/** Reads a statement's values. A grant's are the buckets, then the tokens of each. Those of a migration ask for nothing. */
+/** Reads a statement's values. A grant's are the buckets, an entry, then the tokens of each. Those of a migration ask for nothing. */
 export function askedBy(values: readonly unknown[]): { readonly isGrant: boolean; readonly statement: Statement } {
   if (Array.isArray(values[0])) {
-    const [names, tokens] = values as [string[], number[]];
+    const [names, , tokens] = values as [string[], unknown, number[]];
     return { isGrant: true, statement: new Map(names.map((name, i) => [name, tokens[i] as number])) };
   }
   const [, names, part, , tokens] = values as [unknown, string[], number[], unknown, number[]];

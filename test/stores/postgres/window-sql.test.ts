@@ -51,21 +51,4 @@ describeWith("postgres", "a window in Postgres", () => {
       expect(new Set(all.map(({ allowed }) => allowed))).toEqual(new Set([move !== 199]));
     }
   });
-
-  test("L14, L22 · a function of an older version refuses windows, and names the cure", async () => {
-    const old = `${table}_old`;
-    const store = new PostgresStore(pool, { table: old, denyCacheMs: 0, timeoutMs: 10_000 });
-    await store.migrate();
-    const { rows } = await pool.query("SELECT pg_get_functiondef($1::regproc) AS text", [`${old}_decide`]);
-    // As it was: no limit has the mark of a window.
-    const older = (rows[0] as { text: string }).text.replace("WHEN dates[6 * k - 3] = most THEN '^'", "");
-    expect(older).not.toContain("THEN '^'");
-    await pool.query(older);
-    await pool.query(`DROP FUNCTION ${old}_grant`);
-    const policy = definePolicy({ name: "w", capacity: 3, returns: afterMs(1_000) });
-    for (const call of [() => callsOf(store).consume(policy, "k", 1), () => callsOf(store).peek(policy, "k", 1), () => callsOf(store).adjust(policy, "k", -1, 5)]) {
-      await expect(call()).rejects.toThrow("Run `migrate()` to update the function");
-    }
-    await pool.query(`DROP TABLE ${old}; DROP FUNCTION ${old}_decide`);
-  });
 });
