@@ -7,7 +7,7 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
   port: ["core", "platform"], // what a store is, what its guard is told, and what charged a decision
   platform: [], // one file: the globals that a platform may lack, and the flag of law L15
-  limits: ["core", "platform", "port", "stores/memory", "warnings"], // quotas and limits in flight. Loaded by those who import `daily`, `monthly`, `whenDone` …
+  limits: ["core", "platform", "port", "warnings"], // quotas and limits in flight. Loaded by those who import `daily`, `monthly`, `whenDone` …
   guard: ["core", "port", "platform", "warnings", "diagnostics"],
   "stores/shared": ["core", "port", "platform"],
   "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls

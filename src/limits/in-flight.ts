@@ -2,7 +2,7 @@ import { checkOptions, expected, hasOwn, positiveInteger } from "../core/check.j
 import { takenAt } from "../core/decide.js";
 import type { Policy } from "../core/policy.js";
 import type { Dating, InFlightTimes, Returns } from "../core/model.js";
-import { HeldRecords } from "../stores/memory/held-records.js";
+import { HeldRecords } from "./tables/held-records.js";
 import { datedAmounts } from "./dates.js";
 import { datedWork } from "./dated-work.js";
 import { keepTaken, RequestHold } from "./hold.js";

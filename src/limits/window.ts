@@ -2,7 +2,7 @@ import { expected, hasOwn, positiveInteger } from "../core/check.js";
 import { takenAt } from "../core/decide.js";
 import type { Policy } from "../core/policy.js";
 import type { Kind, ReturnsAfter } from "../core/model.js";
-import { WindowTable } from "../stores/memory/window-table.js";
+import { WindowTable } from "./tables/window-table.js";
 import { datedWork } from "./dated-work.js";
 import { windowAmounts } from "./window-amounts.js";
 

@@ -1,8 +1,4 @@
-/** A 64-bit hash of a string, as two 32-bit integers. Never both 0. */
-export interface Fingerprint {
-  high: number;
-  low: number;
-}
+import type { Fingerprint } from "../../port/tables.js";
 
 /** Writes the fingerprint of `text` into `out`, without allocating. */
 export type Fingerprinter = (text: string, out: Fingerprint) => void;

@@ -12,8 +12,8 @@ import { checkClock, checkOptions, expected, positiveInteger } from "../../core/
 import type { Policy } from "../../core/policy.js";
 import type { Limit, Move } from "../../core/model.js";
 import { checkNamedOnce, LIMIT_KINDS, type SyncStore } from "../../port/store.js";
-import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
-import type { StoredLimit } from "./stored-limits.js";
+import type { Fingerprint, KindTable, RecordTable, StoredLimit } from "../../port/tables.js";
+import { makeFingerprinter, type Fingerprinter } from "./fingerprint.js";
 import { MemoryTable } from "./table.js";
 
 /** The options of a {@link MemoryStore}. */
@@ -52,9 +52,6 @@ export interface MemoryStats {
 // About 40 GB of memory: a larger number is a mistake.
 const MOST_KEYS = 1_000_000_000;
 
-type Table = Pick<MemoryTable, "get" | "put" | "delete">;
-type ApartTable = Table & Pick<MemoryTable, "size" | "evictedBusy">;
-
 /** The data that the store needs for each call under a policy. */
 interface StoredPolicy {
   readonly policy: Policy | null;
@@ -62,7 +59,7 @@ interface StoredPolicy {
   readonly salt: Fingerprint;
   readonly limits: readonly StoredLimit[];
   /** Where the records of each limit are. */
-  readonly tables: readonly Table[];
+  readonly tables: readonly RecordTable[];
   /** One record per limit, reused by every call: the store allocates only the decision. */
   readonly buckets: readonly Bucket[];
 }
@@ -96,7 +93,7 @@ export class MemoryStore implements SyncStore {
   readonly #maxKeys: number;
   readonly #table: MemoryTable;
   /** The records whose amounts stay apart, by the class of their table. Made for the first of them. */
-  readonly #apart = new Map<unknown, ApartTable>();
+  readonly #apart = new Map<KindTable, RecordTable>();
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
   /** The blocks, as buckets of a limit. While no block exists, no call looks for one. */
   readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0, slot: 0 };
@@ -215,7 +212,7 @@ export class MemoryStore implements SyncStore {
     // Both 0 marks an empty slot.
     if ((this.#bucketKey.high | this.#bucketKey.low) === 0) this.#bucketKey.low = 1;
     for (let i = 0; i < entry.limits.length; i++) {
-      (entry.tables[i] as Table).get(this.#bucketKey, entry.limits[i] as StoredLimit, entry.buckets[i] as Bucket);
+      (entry.tables[i] as RecordTable).get(this.#bucketKey, entry.limits[i] as StoredLimit, entry.buckets[i] as Bucket);
     }
     return entry;
   }
@@ -223,7 +220,7 @@ export class MemoryStore implements SyncStore {
   #save(entry: StoredPolicy, now: number): void {
     for (let i = 0; i < entry.limits.length; i++) {
       const bucket = entry.buckets[i] as Bucket;
-      const table = entry.tables[i] as Table;
+      const table = entry.tables[i] as RecordTable;
       if (bucket.spent > 0) table.put(this.#bucketKey, entry.limits[i] as StoredLimit, bucket, now);
       else table.delete(this.#bucketKey, entry.limits[i] as StoredLimit);
     }
@@ -242,9 +239,9 @@ export class MemoryStore implements SyncStore {
     return entry;
   }
 
-  #tableOf({ renews, returns }: Limit): ApartTable {
-    const Table = (renews ?? returns)?.dating.table as new (maxKeys: number, lost: LostTime) => ApartTable;
-    const table = this.#apart.get(Table) ?? new Table(this.#maxKeys, this.#lost);
+  #tableOf({ renews, returns }: Limit): RecordTable {
+    const Table = (renews ?? returns)?.dating.table as KindTable;
+    const table = this.#apart.get(Table) ?? new Table(this.#maxKeys, this.#lost, MemoryTable);
     this.#apart.set(Table, table);
     return table;
   }

@@ -1,7 +1,7 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { LostTime } from "../../core/clock.js";
-import type { Fingerprint } from "./fingerprint.js";
-import type { StoredLimit, StoredLimits } from "./stored-limits.js";
+import type { Fingerprint, StoredLimit } from "../../port/tables.js";
+import type { StoredLimits } from "./stored-limits.js";
 
 const SMALLEST = 8;
 const LARGEST_FILL = 0.75;

@@ -1,14 +1,4 @@
-import type { Limit } from "../../core/limit.js";
-
-/** A limit, and the buckets that were counted in its numbers. */
-export interface StoredLimit {
-  readonly limit: Limit;
-  /** Stands for the limit in a slot. -1 while it has no buckets. */
-  id: number;
-  buckets: number;
-  /** Where its bucket was read last. */
-  slot: number;
-}
+import type { StoredLimit } from "../../port/tables.js";
 
 /**
  * The limits that have buckets in a table, by a number that fits into a slot.

@@ -1,8 +1,8 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { LostTime } from "../../core/clock.js";
-import type { Fingerprint } from "./fingerprint.js";
+import type { Fingerprint, RecordTable, StoredLimit } from "../../port/tables.js";
 import { MemoryShard, type OnRemoved } from "./shard.js";
-import { StoredLimits, type StoredLimit } from "./stored-limits.js";
+import { StoredLimits } from "./stored-limits.js";
 
 // 5850 buckets fill a shard of 8192 slots to 71 %: a bucket takes 39.2 bytes, and growth takes well under 1 ms.
 const BUCKETS_PER_SHARD = 5_850;
@@ -20,7 +20,7 @@ const PUTS_PER_SWEEP = 4_096;
  *   that would be full soonest, and `evictedBusy` counts it.
  * - A call touches at most three shards. So no call takes longer than rebuilding three shards.
  */
-export class MemoryTable {
+export class MemoryTable implements RecordTable {
   size = 0;
   evictedBusy = 0;
 

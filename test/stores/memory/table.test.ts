@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { definePolicy } from "sluice";
 import { describe, expect, test } from "vitest";
 import type { Bucket } from "../../../src/core/bucket.js";
-import { makeFingerprinter, type Fingerprint } from "../../../src/stores/memory/fingerprint.js";
-import type { StoredLimit } from "../../../src/stores/memory/stored-limits.js";
+import type { Fingerprint, StoredLimit } from "../../../src/port/tables.js";
+import { makeFingerprinter } from "../../../src/stores/memory/fingerprint.js";
 import { MemoryTable } from "../../../src/stores/memory/table.js";
 
 // The table against a plain Map, with fingerprints chosen to collide: few home slots, both ends of the number range.

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { createLimiter, definePolicy, MemoryStore, whenDone, type Policy } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { HeldRecords } from "../../../src/stores/memory/held-records.js";
+import { HeldRecords } from "../../../src/limits/tables/held-records.js";
 import { expectWarnings } from "../../setup/warnings.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
 

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { afterMs, createLimiter, definePolicy, MemoryStore, whenDone, type Limit } from "../../../src/index.js";
 import type { Bucket } from "../../../src/core/model.js";
 import { setAmounts } from "../../../src/limits/window-amounts.js";
-import { WindowTable } from "../../../src/stores/memory/window-table.js";
+import { WindowTable } from "../../../src/limits/tables/window-table.js";
+import { MemoryTable } from "../../../src/stores/memory/table.js";
 import { ManualClock } from "../../../src/testing/index.js";
 import { Random } from "../../../src/testing/store-suite/random.js";
 
@@ -32,7 +33,7 @@ function amountsAt(random: Random, now: number): number[] {
 describe("the table of windows", () => {
   test.each([1, 2, 3])("L4, L13 · reads what was written, and forgets nothing before its last date (seed %i)", (seed) => {
     const random = new Random(seed);
-    const table = new WindowTable(100_000);
+    const table = new WindowTable(100_000, { lostMs: 0 }, MemoryTable);
     const stored = [storedOf(limit), storedOf(limit)] as const;
     const kept = new Map<number, number[]>();
     const out = bucketOf([]);
@@ -63,7 +64,7 @@ describe("the table of windows", () => {
   });
 
   test("L13 · keeps at most `maxKeys` records, and removes the one that is over soonest", () => {
-    const table = new WindowTable(100);
+    const table = new WindowTable(100, { lostMs: 0 }, MemoryTable);
     const stored = storedOf(limit);
     for (let i = 0; i < 5_000; i++) table.put(keyOf(i), stored, bucketOf([50_000 - i, 1, 50_000 - i]), 0);
     expect([table.size, table.evictedBusy]).toEqual([100, 4_900]);

@@ -1,8 +1,6 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { LostTime } from "../../core/clock.js";
-import type { Fingerprint } from "./fingerprint.js";
-import type { StoredLimit } from "./stored-limits.js";
-import { MemoryTable } from "./table.js";
+import type { Fingerprint, PlainTable, RecordTable, StoredLimit } from "../../port/tables.js";
 
 /**
  * The records of windows in memory: at most `maxKeys`, in typed arrays, with 20 bytes for each amount.
@@ -12,7 +10,7 @@ import { MemoryTable } from "./table.js";
  */
 export class WindowTable {
   readonly #rows = new Rows();
-  readonly #index: MemoryTable;
+  readonly #index: RecordTable;
   /** Of the record that is written: where it was, then where it is. */
   readonly #entry: Bucket = { spent: 0, at: 0, unitsPerMs: 1, unitsPerToken: 1 };
 
@@ -20,8 +18,8 @@ export class WindowTable {
   /** What the clock had lost when the amounts were last made older. */
   #agedMs: number;
 
-  constructor(maxKeys: number, lost: Pick<LostTime, "lostMs"> = { lostMs: 0 }) {
-    this.#index = new MemoryTable(maxKeys, lost, (place) => this.#rows.free(place));
+  constructor(maxKeys: number, lost: Pick<LostTime, "lostMs">, Plain: PlainTable) {
+    this.#index = new Plain(maxKeys, lost, (place) => this.#rows.free(place));
     this.#lost = lost;
     this.#agedMs = lost.lostMs;
   }

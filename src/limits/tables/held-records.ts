@@ -1,5 +1,5 @@
 import type { Bucket, Limit } from "../../core/model.js";
-import type { Fingerprint } from "./fingerprint.js";
+import type { Fingerprint } from "../../port/tables.js";
 
 // The most records examined for an idle one before a busy one is removed.
 const LOOKED_AT = 256;
