@@ -7,7 +7,7 @@ import { rateLimit } from "sluice/hono";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { send } from "../http/wire.js";
 import { listen } from "./rows/listen.js";
-import { oneToken, told } from "./setup.js";
+import { oneToken, told, watchReads } from "./setup.js";
 
 const one = () => rateLimit({ ...oneToken(), key: (c) => c.req.header("x-user") });
 const ann = { headers: { "x-user": "ann" } };
@@ -24,16 +24,9 @@ describe("without Node, by request and fetch", () => {
   });
 
   test("reads the request's signal before the gate decides, as Deno needs it, and only for `actualCost` and waiters", async () => {
-    const read: string[] = [];
-    class Watched extends Request {
-      override get signal(): AbortSignal {
-        read.push("signal");
-        return super.signal;
-      }
-    }
-    const key = async () => (read.push("key"), "ann");
+    const { read, key, request } = watchReads();
     const ask = (options: { actualCost?: () => undefined }) =>
-      new Hono().use(rateLimit({ ...oneToken(), key, ...options })).get("/", (c) => c.text("ok")).fetch(new Watched("http://localhost/"));
+      new Hono().use(rateLimit({ ...oneToken(), key, ...options })).get("/", (c) => c.text("ok")).fetch(request());
     await ask({ actualCost: () => undefined });
     expect(read).toEqual(["signal", "key"]);
     await ask({});

@@ -6,7 +6,7 @@ import { ManualClock } from "sluice/testing";
 import { rateLimit, refusalResponse, webReader } from "sluice/web";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./rows/listen.js";
-import { oneToken, told } from "./setup.js";
+import { oneToken, told, watchReads } from "./setup.js";
 import { callsOf } from "../../src/testing/store-calls.js";
 import { storeOf } from "../helpers/store-of.js";
 
@@ -20,15 +20,8 @@ describe("a wrapped handler", () => {
   });
 
   test("reads the request's signal before the gate decides, as Deno needs it, and only for `actualCost` and waiters", async () => {
-    const read: string[] = [];
-    class Watched extends Request {
-      override get signal(): AbortSignal {
-        read.push("signal");
-        return super.signal;
-      }
-    }
-    const key = async () => (read.push("key"), "ann");
-    const ask = (options: { actualCost?: () => undefined }) => rateLimit({ ...oneToken(), key, ...options })(() => new Response("ok"))(new Watched("http://localhost/"));
+    const { read, key, request } = watchReads();
+    const ask = (options: { actualCost?: () => undefined }) => rateLimit({ ...oneToken(), key, ...options })(() => new Response("ok"))(request());
     await ask({ actualCost: () => undefined });
     expect(read).toEqual(["signal", "key"]);
     await ask({});

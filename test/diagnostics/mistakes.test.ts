@@ -1,10 +1,11 @@
 // Common mistakes, each as people write it, and the cure in what they are told: an error, a warning, or the page of a 500.
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import express from "express";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { freePort } from "../helpers/free-port.js";
 import { messageFrom, startProcess } from "../helpers/processes.js";
 import { LaterStore } from "../helpers/stores.js";
 import { freshSluice } from "../helpers/warned.js";
@@ -54,16 +55,6 @@ async function serve(handlers: readonly unknown[], { times = 1, path = "/", forw
   server.closeAllConnections();
   server.close();
   return texts.join("");
-}
-
-/** A port on which nothing listens. */
-async function deadPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** What a developer is told: the error that is thrown, the text that is returned, and the warnings. */
@@ -152,7 +143,7 @@ const MISTAKES: readonly Mistake[] = [
   } },
   { what: "Redis is down at the start", cure: /ECONNREFUSED.*`sharedBy: 2`.*Pass `observe`/s, ways: {
     ioredis: async ({ createLimiter, RedisStore }) => {
-      const client = new Redis({ host: "127.0.0.1", port: await deadPort(), retryStrategy: () => 20 }).on("error", () => undefined);
+      const client = new Redis({ host: "127.0.0.1", port: await freePort(), retryStrategy: () => 20 }).on("error", () => undefined);
       await createLimiter({ policy, store: new RedisStore(client) }).consume("a");
       client.disconnect();
     },

@@ -1,7 +1,8 @@
 // A memcached that one test starts and ends.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect } from "node:net";
+import { freePort } from "./free-port.js";
 
 /** The program that tests start as a server: `memcached` from the PATH, or the one in `SLUICE_MEMCACHED`. */
 const memcachedProgram = (): string => process.env["SLUICE_MEMCACHED"] ?? "memcached";
@@ -13,7 +14,7 @@ export function hasMemcachedProgram(): boolean {
 
 /** Starts a memcached on a free port of this machine. */
 export async function startMemcached(): Promise<{ readonly port: number; stop(): Promise<void> }> {
-  const port = await freeTcpPort();
+  const port = await freePort();
   const user = process.getuid?.() === 0 ? ["-u", "root"] : [];
   const child = spawn(memcachedProgram(), ["-l", "127.0.0.1", "-p", String(port), "-U", "0", ...user], { stdio: ["ignore", "ignore", "inherit"] });
   const gone = once(child, "exit");
@@ -39,13 +40,4 @@ function accepts(port: number): Promise<boolean> {
     socket.once("connect", () => (socket.destroy(), resolve(true)));
     socket.once("error", () => resolve(false));
   });
-}
-
-async function freeTcpPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

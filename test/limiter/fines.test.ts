@@ -5,6 +5,7 @@ import { casStore } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { limits } from "../helpers/arbitraries.js";
+import { mapBackend } from "../helpers/map-backend.js";
 import { bareStore, LaterStore } from "../helpers/stores.js";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
 
@@ -129,7 +130,7 @@ describe("block", () => {
   const kinds: ReadonlyArray<readonly [name: string, make: (clock: ManualClock) => Limiter]> = [
     ["memory", (clock) => createLimiter({ policy: several, store: new MemoryStore({ clock: clock.now }) })],
     ["a store that answers later", (clock) => createLimiter({ policy: several, store: new LaterStore(clock.now) })],
-    ["a cas store", (clock) => createLimiter({ policy: several, store: casOver(clock) })],
+    ["a cas store", (clock) => createLimiter({ policy: several, store: casStore(mapBackend(), { time: clock }) })],
   ];
 
   test.each(kinds)("L2 · over %s refuses every cost until its end, 0 too, and every wait is exact", async (_name, make) => {
@@ -293,15 +294,3 @@ test("over a store without the methods, debit and block say so and change nothin
   expect(() => limiter.block("ann", 1)).toThrow(/^Expected a store with `verbs` that include "block", got consume/);
   expect(limiter.consume("ann", 10).allowed).toBe(true);
 });
-
-function casOver(clock: ManualClock) {
-  const kept = new Map<string, string>();
-  return casStore<string>({
-    read: async (key) => (kept.has(key) ? { value: kept.get(key) as string, version: kept.get(key) as string } : null),
-    write: async (key, value, version) => {
-      if ((kept.get(key) ?? null) !== version) return false;
-      kept.set(key, value);
-      return true;
-    },
-  }, { time: clock });
-}

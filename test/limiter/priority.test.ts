@@ -1,10 +1,11 @@
 import { createLimiter, MemoryStore } from "sluice";
 import { createGate, triple } from "sluice/http";
 import { leased } from "sluice/lease";
-import { casStore, type CasBackend } from "sluice/store";
+import { casStore } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { webReader } from "sluice/web";
 import { describe, expect, test } from "vitest";
+import { mapBackend } from "../helpers/map-backend.js";
 import { LaterStore } from "../helpers/stores.js";
 import { all, bulk, testPriority } from "./priority.js";
 
@@ -13,7 +14,7 @@ const clock = new ManualClock(1_000_000);
 describe("memory", () => testPriority(() => new MemoryStore({ clock: clock.now }), (ms) => clock.advance(ms)));
 
 describe("compare-and-set", () => {
-  testPriority(() => casStore(backendOfMap(), { time: clock }), (ms) => clock.advance(ms));
+  testPriority(() => casStore(mapBackend(), { time: clock }), (ms) => clock.advance(ms));
 });
 
 describe("leases over a shared store", () => {
@@ -48,18 +49,3 @@ test("two limiters of one name with other numbers are an error that names the re
   createLimiter({ policy: all, store });
   expect(() => createLimiter({ policy: bulk, store })).toThrow(/one limiter and a `policy` for each call, see .*priority\.md$/);
 });
-
-function backendOfMap(): CasBackend<string> {
-  const kept = new Map<string, string>();
-  return {
-    async read(key) {
-      const value = kept.get(key);
-      return value === undefined ? null : { value, version: value };
-    },
-    async write(key, value, version) {
-      if ((kept.get(key) ?? null) !== version) return false;
-      kept.set(key, value);
-      return true;
-    },
-  };
-}

@@ -3,33 +3,16 @@ import { createLimiter, definePolicy, perSecond } from "sluice";
 import { casStore, type CasBackend } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { callsOf } from "../../src/testing/store-calls.js";
+import { mapBackend } from "../helpers/map-backend.js";
 
 const policy = definePolicy({ name: "p", capacity: 5, refill: perSecond(1) });
 const clock = (): number => 1_000_000;
-
-/** A Map that compares and sets, but for what a test changes. */
-function backend(changes: Partial<CasBackend<string>> = {}): CasBackend<string> & { readonly kept: Map<string, string> } {
-  const kept = new Map<string, string>();
-  return {
-    kept,
-    async read(key) {
-      const value = kept.get(key);
-      return value === undefined ? null : { value, version: value };
-    },
-    async write(key, value, version) {
-      if ((kept.get(key) ?? null) !== version) return false;
-      kept.set(key, value);
-      return true;
-    },
-    ...changes,
-  };
-}
 
 describe("casStore, when its backend misbehaves", () => {
   test("gives up after so many attempts, with growing pauses, and takes nothing", async () => {
     const pauses: number[] = [];
     let writes = 0;
-    const always = backend({ write: async () => (writes++, false) });
+    const always = { ...mapBackend(), write: async () => (writes++, false) };
     const store = casStore(always, { attempts: 9, time: { now: clock, random: () => 1, sleep: async (ms) => void pauses.push(ms) } });
     await expect(callsOf(store).consume(policy, "ann", 1)).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_CONTENTION" });
     expect(writes).toBe(9);
@@ -38,15 +21,15 @@ describe("casStore, when its backend misbehaves", () => {
 
   test("does not try again when it is not known whether it was written", async () => {
     let writes = 0;
-    const right = backend();
-    const cut = backend({
+    const right = mapBackend();
+    const cut = {
       read: right.read,
-      async write(...args) {
+      async write(...args: Parameters<typeof right.write>): Promise<never> {
         writes += 1;
         await right.write(...args);
         throw new Error("the connection was cut");
       },
-    });
+    };
     await expect(callsOf(casStore(cut, { time: { now: clock } })).consume(policy, "ann", 2)).rejects.toThrow("the connection was cut");
     expect(writes).toBe(1);
     expect(await callsOf(casStore(right, { time: { now: clock } })).consume(policy, "ann", 1)).toMatchObject({ remaining: 2 });
@@ -54,7 +37,7 @@ describe("casStore, when its backend misbehaves", () => {
 
   test("a call that fails holds nobody up behind it", async () => {
     let reads = 0;
-    const right = backend();
+    const right = mapBackend();
     const store = casStore({ ...right, read: (key) => (reads++ === 0 ? Promise.reject(new Error("once")) : right.read(key)) }, { time: { now: clock } });
     const first = [callsOf(store).consume(policy, "ann", 1), callsOf(store).consume(policy, "ann", 1)];
     await Promise.resolve();
@@ -68,7 +51,7 @@ describe("casStore, when its backend misbehaves", () => {
     "sluice1 p 9007199254740992 1 1 1", "sluice1 p 1 1 1 1\n", "hello world a b c d",
   ];
   test.each(foreign)("never overwrites a foreign value: %j", async (value) => {
-    const one = backend();
+    const one = mapBackend();
     const store = casStore(one, { time: { now: clock } });
     await callsOf(store).consume(policy, "ann", 1);
     const [name] = one.kept.keys();
@@ -80,7 +63,7 @@ describe("casStore, when its backend misbehaves", () => {
   });
 
   test.each(["sluice1", "sluice1 p 2000 1000000 1 1000", "sluice1 gone 1 -5 7 1 p 2000 1000000 1 1000"])("takes up its own: %j", async (value) => {
-    const one = backend();
+    const one = mapBackend();
     one.kept.set("p ann", value);
     const left = value === "sluice1" ? 5 : 3;
     expect(await callsOf(casStore(one, { time: { now: clock } })).consume(policy, "ann", 1)).toMatchObject({ allowed: true, remaining: left - 1 });
@@ -88,7 +71,7 @@ describe("casStore, when its backend misbehaves", () => {
 
   test("writes nothing for a refusal, and nothing for a caller who owes nothing", async () => {
     let writes = 0;
-    const right = backend();
+    const right = mapBackend();
     const store = casStore({ ...right, write: (...args) => (writes++, right.write(...args)) }, { time: { now: clock } });
     await callsOf(store).adjust(policy, "ann", -2);
     await callsOf(store).reset(policy, "ann");
@@ -99,7 +82,7 @@ describe("casStore, when its backend misbehaves", () => {
   });
 
   test("a reset forgets the limits that this version of the policy does not have, too, and what others of its round take stays", async () => {
-    const one = backend();
+    const one = mapBackend();
     const store = casStore(one, { time: { now: clock } });
     const limits = [{ name: "p", capacity: 5, refill: perSecond(1) }, { name: "gone", capacity: 9, refill: perSecond(1) }];
     const before = definePolicy({ name: "p", limits });
@@ -111,7 +94,7 @@ describe("casStore, when its backend misbehaves", () => {
   });
 
   test("L16 · a key of any length has a name of at most 128 characters, as the page says", async () => {
-    const one = backend();
+    const one = mapBackend();
     const store = casStore(one, { time: { now: clock } });
     const keys = ["ann", "x".repeat(126), "x".repeat(127), "x".repeat(15_000), "{".repeat(15_000), "\uD800".repeat(15_000)];
     for (const key of keys) {
@@ -127,7 +110,7 @@ describe("casStore, when its backend misbehaves", () => {
 
   test("tells the backend how long to keep a value: until all of it is full", async () => {
     const kept: number[] = [];
-    const right = backend();
+    const right = mapBackend();
     const store = casStore({ ...right, write: (...args) => (kept.push(args[3]), right.write(...args)) }, { time: { now: clock } });
     const two = definePolicy({ name: "two", limits: [{ capacity: 5, refill: perSecond(7) }, { capacity: 9, refill: perSecond(1) }] });
     await callsOf(store).consume(two, "ann", 3);
@@ -137,11 +120,11 @@ describe("casStore, when its backend misbehaves", () => {
 
   test("refuses options that make no sense", () => {
     expect(() => casStore({} as CasBackend<string>)).toThrow("Expected `backend` to be an object with `read` and `write`, got an object");
-    expect(() => casStore(backend(), { attempts: 0 })).toThrow("Expected `attempts` to be a positive integer, got 0");
-    expect(() => casStore(backend(), { time: { now: 5 as never } })).toThrow(new TypeError("Expected `time.now` to be a function, got 5"));
-    expect(() => casStore(backend(), { time: { clock } as never })).toThrow(new TypeError("Unknown option `clock`. Known options: `now`, `wallNow`, `sleep`, `random`"));
+    expect(() => casStore(mapBackend(), { attempts: 0 })).toThrow("Expected `attempts` to be a positive integer, got 0");
+    expect(() => casStore(mapBackend(), { time: { now: 5 as never } })).toThrow(new TypeError("Expected `time.now` to be a function, got 5"));
+    expect(() => casStore(mapBackend(), { time: { clock } as never })).toThrow(new TypeError("Unknown option `clock`. Known options: `now`, `wallNow`, `sleep`, `random`"));
     for (const [name, cure] of [["clock", "now: clock"], ["random", "random"], ["sleep", "sleep"]] as const) {
-      expect(() => casStore(backend(), { [name]: clock })).toThrow(new TypeError(`Unknown option \`${name}\`. Write \`time: { ${cure} }\``));
+      expect(() => casStore(mapBackend(), { [name]: clock })).toThrow(new TypeError(`Unknown option \`${name}\`. Write \`time: { ${cure} }\``));
     }
   });
 });

@@ -1,37 +1,18 @@
 // What waits for one key in one process is decided together: one read and at most one write, whoever else is at the key.
 import fc from "fast-check";
 import { definePolicy, MemoryStore, perHour, type Decision, type Store } from "sluice";
-import { casStore, type CasBackend } from "sluice/store";
+import { casStore } from "sluice/store";
 import { expect, test } from "vitest";
 import { callsOf } from "../../src/testing/store-calls.js";
+import { mapBackend } from "../helpers/map-backend.js";
 
 const policy = definePolicy({ name: "five", capacity: 5, refill: perHour(1) });
 const clock = (): number => 1_000_000;
 
-/** A Map that compares and sets and counts its calls; `kept` may be changed behind the store's back. */
-function backend() {
-  const kept = new Map<string, string>();
-  const calls = { reads: 0, writes: 0 };
-  const over: CasBackend<string> = {
-    async read(key) {
-      calls.reads += 1;
-      const value = kept.get(key);
-      return value === undefined ? null : { value, version: value };
-    },
-    async write(key, value, version) {
-      calls.writes += 1;
-      if ((kept.get(key) ?? null) !== version) return false;
-      kept.set(key, value);
-      return true;
-    },
-  };
-  return { ...over, kept, calls };
-}
-
 const allowed = (decisions: readonly Decision[]): number => decisions.filter((decision) => decision.allowed).length;
 
 test("L5 · two hundred at once are one read and one write, each with its own answer", async () => {
-  const one = backend();
+  const one = mapBackend();
   const store = casStore(one, { time: { now: clock } });
   const decisions = await Promise.all(Array.from({ length: 200 }, () => callsOf(store).consume(policy, "ann", 1)));
   expect(decisions.map(({ remaining }) => remaining)).toEqual([4, 3, 2, 1, ...Array(196).fill(0)]);
@@ -40,7 +21,7 @@ test("L5 · two hundred at once are one read and one write, each with its own an
 });
 
 test("an attack on an empty bucket reads once a round, however many wait, and writes nothing", async () => {
-  const one = backend();
+  const one = mapBackend();
   let release: () => void = () => undefined;
   let held: Promise<void> | undefined;
   const store = casStore({ ...one, read: async (key) => (await held, one.read(key)) }, { time: { now: clock } });
@@ -56,7 +37,7 @@ test("an attack on an empty bucket reads once a round, however many wait, and wr
 });
 
 test("L10 · when somebody else was faster, all that the write would have kept is decided again", async () => {
-  const one = backend();
+  const one = mapBackend();
   const other = casStore(one, { time: { now: clock } });
   let races = 0;
   const store = casStore(
@@ -76,7 +57,7 @@ test("L10 · when somebody else was faster, all that the write would have kept i
 });
 
 test("L11 · a write that fails, fails those who depend on it and no other", async () => {
-  const one = backend();
+  const one = mapBackend();
   const store = casStore({ ...one, write: () => Promise.reject(new Error("cut")) }, { time: { now: clock } });
   const asked = [6, 5, 1].map((cost) => callsOf(store).consume(policy, "ann", cost));
   const other = callsOf(store).consume(policy, "bob", 6);
@@ -88,7 +69,7 @@ test("L11 · a write that fails, fails those who depend on it and no other", asy
 });
 
 test("L11 · when others were always faster, every call of the round says so", async () => {
-  const store = casStore({ ...backend(), write: async () => false }, { time: { now: clock, sleep: async () => undefined } });
+  const store = casStore({ ...mapBackend(), write: async () => false }, { time: { now: clock, sleep: async () => undefined } });
   for (const answer of await Promise.allSettled([1, 2, 3].map((cost) => callsOf(store).consume(policy, "ann", cost)))) {
     expect(answer).toMatchObject({ status: "rejected", reason: { code: "ERR_STORE_CONTENTION" } });
   }
@@ -112,7 +93,7 @@ test("L8, L14 · what is asked in one tick is answered as if it had been asked o
   const tally = { asks: 0, reads: 0, denials: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(ask, { minLength: 1, maxLength: 30 }), { minLength: 1, maxLength: 6 }), async (ticks) => {
-      const one = backend();
+      const one = mapBackend();
       let now = 1_000;
       const store = casStore(one, { time: { now: () => now } });
       const core = new MemoryStore({ clock: () => now });
@@ -134,7 +115,7 @@ test("L8, L14 · what is asked in one tick is answered as if it had been asked o
 });
 
 test("L5 · a call of several parts is refused, and the others of its round are answered", async () => {
-  const store = casStore(backend(), { time: { now: clock } });
+  const store = casStore(mapBackend(), { time: { now: clock } });
   const both = callsOf(store).together([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 1 }]);
   const [refused, alone] = await Promise.allSettled([both, callsOf(store).consume(policy, "ann", 1)]);
   expect(refused).toMatchObject({ status: "rejected", reason: { code: "ERR_STORE_APART" } });

@@ -3,6 +3,7 @@ import { casStore, type CasBackend } from "sluice/store";
 import { storeSuite, type StoreSetup } from "sluice/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { natsBackend } from "../../examples/custom-store/nats-store.js";
+import { mapBackend, unreachableBackend } from "../helpers/map-backend.js";
 import { describeWith, natsUrl } from "../helpers/services.js";
 
 const lacks = {
@@ -14,36 +15,20 @@ const lacks = {
 
 /** A store over `backend`, whose unreachable twin always fails. */
 const over = <Version>(backend: () => CasBackend<Version>) => ({
-  factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }: StoreSetup) => casStore(unreachable ? broken : backend(), { time: { now: clock }, timeoutMs, breaker, sharedBy }),
+  factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }: StoreSetup) => casStore(unreachable ? unreachableBackend : backend(), { time: { now: clock }, timeoutMs, breaker, sharedBy }),
   lacks,
 });
-const broken: CasBackend<never> = {
-  read: () => Promise.reject(new Error("no connection")),
-  write: () => Promise.reject(new Error("no connection")),
-};
 
 describe("compare-and-set, a plain Map", () => {
-  const kept = new Map<string, string>();
-  let writes = 0;
-  const backend: CasBackend<string> = {
-    async read(key) {
-      const value = kept.get(key);
-      return value === undefined ? null : { value, version: value };
-    },
-    async write(key, value, version) {
-      writes += 1;
-      if ((kept.get(key) ?? null) !== version) return false;
-      kept.set(key, value);
-      return true;
-    },
-  };
+  const backend = mapBackend();
+  const { kept, calls } = backend;
   const { factory } = over(() => backend);
   storeSuite({
     test,
     factory: (setup) => {
       if (setup.empty) kept.clear();
       const storedBytes = () => [...kept].reduce((sum, entry) => sum + Buffer.byteLength(entry.join("")), 0);
-      return { store: factory(setup), writes: () => writes, storedBytes };
+      return { store: factory(setup), writes: () => calls.writes, storedBytes };
     },
     lacks,
   });

@@ -1,8 +1,9 @@
 // The laws of the store port for the stores that need no server: also in a page and in a Worker.
 import { MemoryStore } from "sluice";
-import { casStore, type CasBackend, sqlStore } from "sluice/store";
+import { casStore, sqlStore } from "sluice/store";
 import { storeSuite } from "sluice/testing";
 import { describe, test } from "vitest";
+import { mapBackend, unreachableBackend } from "../../helpers/map-backend.js";
 
 describe("the memory store", () => {
   storeSuite({
@@ -18,22 +19,10 @@ describe("the memory store", () => {
 });
 
 describe("sluice/store over a Map", () => {
-  const kept = new Map<string, string>();
-  const backend: CasBackend<string> = {
-    async read(key) {
-      const value = kept.get(key);
-      return value === undefined ? null : { value, version: value };
-    },
-    async write(key, value, version) {
-      if ((kept.get(key) ?? null) !== version) return false;
-      kept.set(key, value);
-      return true;
-    },
-  };
-  const fail = () => Promise.reject(new Error("no connection"));
+  const backend = mapBackend();
   storeSuite({
     test,
-    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore(unreachable ? { read: fail, write: fail } : backend, { time: { now: clock }, timeoutMs, breaker, sharedBy }),
+    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore(unreachable ? unreachableBackend : backend, { time: { now: clock }, timeoutMs, breaker, sharedBy }),
     lacks: {
       together: "one write changes one key",
       serverClock: "it goes by the clocks of the processes",

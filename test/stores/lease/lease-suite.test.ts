@@ -5,6 +5,7 @@ import { leased } from "sluice/lease";
 import { storeSuite, type StoreSetup } from "sluice/testing";
 import type { AsyncStore } from "sluice/store";
 import { describe, expect, test } from "vitest";
+import { mapBackend, unreachableBackend } from "../../helpers/map-backend.js";
 
 const lacks = {
   together: "one write changes one key",
@@ -14,21 +15,8 @@ const lacks = {
 };
 
 function overMap(): (setup: StoreSetup) => AsyncStore {
-  const kept = new Map<string, string>();
-  const backend = {
-    async read(key: string) {
-      const value = kept.get(key);
-      return value === undefined ? null : { value, version: value };
-    },
-    async write(key: string, value: string, version: string | null) {
-      if ((kept.get(key) ?? null) !== version) return false;
-      kept.set(key, value);
-      return true;
-    },
-  };
-  const away = (): Promise<never> => Promise.reject(new Error("no connection"));
-  const down = { read: away, write: away };
-  return ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore<string>(unreachable === true ? down : backend, { time: { now: clock }, timeoutMs, breaker, sharedBy });
+  const backend = mapBackend();
+  return ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore<string>(unreachable ? unreachableBackend : backend, { time: { now: clock }, timeoutMs, breaker, sharedBy });
 }
 
 describe("a wrapper whose keys are never hot", () => {

@@ -4,9 +4,9 @@ import { Cluster, Redis } from "ioredis";
 import { createClient, createCluster } from "redis";
 import { createLimiter, createObserver, definePolicy, monthly, perHour, whenDone, type LimiterEvent } from "sluice";
 import { RedisStore, type RedisSend } from "sluice/redis";
-import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { flush, startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../helpers/own-redis.js";
+import { suiteOver } from "../../helpers/redis-suite.js";
 import { describeWith } from "../../helpers/services.js";
 import { unshared } from "../../helpers/unshared.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
@@ -16,7 +16,6 @@ const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
 const quiet = (): undefined => undefined;
 /** A key whose text looks like parts of an error that the store must act on. */
 const KEY = "NOSCRIPT secret@example.com TRYAGAIN";
-const lacks = { close: "the client is the caller's", bound: "a key expires when it is full, and the server's own memory bounds the rest" };
 
 /** A function, and the one that ends its client. */
 interface Sending {
@@ -63,24 +62,13 @@ describeWith("redis-server", "Redis by one function, of", () => {
   });
 
   describe.each(Object.entries(onOneNode))("%s", (name, connect) => {
-    let [open, closed]: Sending[] = [];
-    beforeAll(async () => {
-      [open, closed] = await Promise.all([connect(server.port), connect(server.port)]);
-      await closed.close();
-    });
-    afterAll(() => void open?.close());
-
-    storeSuite({
-      test,
-      factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => {
-        const { send } = (unreachable ? closed : open) as Sending;
-        return new RedisStore(send, { denyCacheMs: 0, prefix: name, clock, timeoutMs, breaker, sharedBy });
-      },
-      lacks,
+    const open = suiteOver(name, async () => {
+      const { send, close } = await connect(server.port);
+      return { client: send, close };
     });
 
     test("charges once, also when the server has lost the script", async () => {
-      const { send } = open as Sending;
+      const send = open().client;
       for (const make of [(prefix: string) => new RedisStore(send, { prefix, denyCacheMs: 0 }), (prefix: string) => unshared(() => new RedisStore(send, { prefix: `${prefix} apart`, denyCacheMs: 0 }))]) {
         const store = make(name);
         for (const remaining of [9, 8, 7]) {
@@ -94,7 +82,7 @@ describeWith("redis-server", "Redis by one function, of", () => {
     });
 
     test("gets texts alone, and the first key that the command touches", async () => {
-      const { send } = open as Sending;
+      const send = open().client;
       const sent: Array<readonly [command: readonly unknown[], key: unknown]> = [];
       const limits = [
         { name: "rate", capacity: 10, refill: perHour(10) },

@@ -5,12 +5,12 @@ import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
 import { onOneNode, type Connected } from "../../helpers/redis-clients.js";
+import { lacks, suiteOver } from "../../helpers/redis-suite.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";
 import { withoutLone } from "../../helpers/without-lone.js";
 import { bytesInRedis } from "../../helpers/stored-bytes.js";
 import { unshared } from "../../helpers/unshared.js";
 
-const lacks = { close: "the client is the caller's", bound: "a key expires when it is full, and the server's own memory bounds the rest" };
 const stale = { freshDenials: "a refusal is answered from memory for up to `denyCacheMs`" };
 
 describeWith("redis", "Redis", () => {
@@ -45,20 +45,6 @@ describeWith("redis-server", "Redis, by way of", () => {
   afterAll(() => server.stop());
 
   describe.each(["ioredis 6", "node-redis 5", "node-redis 6", "iovalkey", "Upstash"])("%s", (name) => {
-    let [open, closed]: Connected[] = [];
-    beforeAll(async () => {
-      const connect = onOneNode[name] as (port: number) => Promise<Connected>;
-      [open, closed] = await Promise.all([connect(server.port), connect(server.port)]);
-      await closed.close();
-    });
-    afterAll(() => void open?.close());
-    storeSuite({
-      test,
-      factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => {
-        const { client } = (unreachable ? closed : open) as Connected;
-        return new RedisStore(client, { denyCacheMs: 0, prefix: name, clock, timeoutMs, breaker, sharedBy });
-      },
-      lacks,
-    });
+    suiteOver(name, () => (onOneNode[name] as (port: number) => Promise<Connected>)(server.port));
   });
 });

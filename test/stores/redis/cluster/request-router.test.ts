@@ -3,20 +3,16 @@ import { hearWarnings } from "../../../helpers/warned.js";
 import { Cluster, Redis } from "ioredis";
 import { combine, createLimiter, definePolicy, perHour } from "sluice";
 import { RedisStore } from "sluice/redis";
-import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { slotOf } from "../../../../src/stores/redis/slot.js";
 import { startCluster, type OwnCluster } from "../../../helpers/own-redis.js";
 import { onCluster, type Connected } from "../../../helpers/redis-clients.js";
+import { suiteOver } from "../../../helpers/redis-suite.js";
 import { describeWith } from "../../../helpers/services.js";
 import { callsOf } from "../../../../src/testing/store-calls.js";
 import { takesTogether } from "../../../../src/port/store.js";
 
 const policy = definePolicy({ name: "tier", capacity: 40, refill: perHour(1) });
-const lacks = {
-  close: "the client is the caller's",
-  bound: "a key expires when it is full, and the server's own memory bounds the rest",
-};
 const keys = (count: number): string[] => Array.from({ length: count }, (_, i) => `key ${i}`);
 
 describeWith("redis-server", "Redis Cluster", () => {
@@ -50,24 +46,10 @@ describeWith("redis-server", "Redis Cluster", () => {
   const all = (what: (node: Redis) => Promise<unknown>): Promise<unknown> => Promise.all(nodes.map(what));
 
   describe.each(["ioredis 5", "ioredis 6", "iovalkey", "node-redis 5", "node-redis 6"])("%s", (name) => {
-    let [open, closed]: Connected[] = [];
-    beforeAll(async () => {
-      [open, closed] = await Promise.all([connect(name), connect(name)]);
-      await closed.close();
-    });
-    afterAll(() => void open?.close());
-
-    storeSuite({
-      test,
-      factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => {
-        const { client } = (unreachable ? closed : open) as Connected;
-        return new RedisStore(client, { denyCacheMs: 0, prefix: name, clock, timeoutMs, breaker, sharedBy });
-      },
-      lacks,
-    });
+    const open = suiteOver(name, () => connect(name));
 
     test("128 decisions that are asked for in one tick are one or two calls to each node, and exact", async () => {
-      const { client } = open as Connected;
+      const { client } = open();
       const store = new RedisStore(client, { prefix: `calls ${name}`, denyCacheMs: 0 });
       await Promise.all(keys(128).map((key) => callsOf(store).consume(policy, key, 1)));
       await forget();
