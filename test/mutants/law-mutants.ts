@@ -1,6 +1,5 @@
 import type { Mutant } from "./mutants.js";
 
-const BOUND = "laws-bound";
 const PROMISE = "laws-promise";
 const MODEL = "laws-model";
 const SETTLE = "settle";
@@ -53,11 +52,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "days * DAY_SECONDS + 7_200",
   },
   {
-    item: "L1", test: BOUND, in: "spentAt",
-    find: "Math.max(0, bucket.spent - refilled)",
-    replace: "Math.max(-bucket.unitsPerToken, bucket.spent - refilled)",
-  },
-  {
     item: "L1", test: "refund", in: "refundable",
     find: "Math.ceil(units / limit.unitsPerToken)",
     replace: "tokens",
@@ -93,16 +87,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "msUntil(spent, limit, from, now) - 1",
   },
   {
-    item: "L5", test: BOUND, in: "unitsOver",
-    find: "spent - (limit.size - tokens * limit.unitsPerToken)",
-    replace: "1 + spent - (limit.size - tokens * limit.unitsPerToken)",
-  },
-  {
-    item: "L6", test: BOUND, in: "isImpossible",
-    find: "bucket.at - now > limit.fullMs",
-    replace: "false",
-  },
-  {
     item: "L7", test: "laws-snapshot", in: "consume",
     find: "decide(buckets, policy, costs, now, true)",
     replace: "Object.assign((globalThis.kept ??= {}), decide(buckets, policy, costs, now, true))",
@@ -111,11 +95,6 @@ export const lawMutants: readonly Mutant[] = [
     item: "L8", test: MODEL, in: "answer",
     find: "msUntil(unitsOver(limit, remaining + 1, spent), limit, from, now)",
     replace: "Math.ceil(unitsOver(limit, remaining + 1, spent) / limit.unitsPerMs)",
-  },
-  {
-    item: "L9", test: "bad-input", in: "integerFrom",
-    find: "value < least",
-    replace: "value < 0",
   },
   {
     item: "L10", test: "laws-two-stores", in: "chargeGroups",
@@ -218,44 +197,14 @@ export const lawMutants: readonly Mutant[] = [
     replace: "fields.length === 0",
   },
   {
-    item: "L11", test: "failure", in: "Fallback.decide",
-    find: 'this.#without(policy, costs, "store_unavailable", RETRY_AFTER_MS, error)',
-    replace: 'this.#without(policy, costs, "limited", RETRY_AFTER_MS, error)',
-  },
-  {
     item: "L11", test: "local-share", in: "Fallback.decide",
     find: 'decision.allowed ? null : "store_unavailable"',
     replace: "decision.reason",
   },
   {
     item: "L11", test: "flapping", in: "Fallback.granted",
-    find: "if (local === null || !decision.allowed) return;",
-    replace: "if (local !== null || !decision.allowed) return;",
-  },
-  {
-    item: "L11", test: "flapping", in: "Fallback.granted",
-    find: "{ withoutDebt: true }",
-    replace: "{}",
-  },
-  {
-    item: "L11", test: "flapping", in: "Fallback.granted",
-    find: "Math.min(cost, left[i]?.remaining ?? 0)",
-    replace: "cost",
-  },
-  {
-    item: "L11", test: "flapping", in: "Fallback.granted",
     find: "share.limits[i]?.refill ? cost : 0",
     replace: "cost",
-  },
-  {
-    item: "L11", test: "flapping", in: "Fallback.granted",
-    find: "if (!share.limits.some(({ refill }, i) => refill && left[i]?.resetMs)) return;",
-    replace: "",
-  },
-  {
-    item: "L11", test: "flapping", in: "Fallback.granted",
-    find: "if (!(now < this.#fullAt)) return void (this.#local = null);",
-    replace: "",
   },
   {
     item: "L11", test: "flapping", in: "Fallback.#open",
@@ -278,11 +227,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "changes",
   },
   {
-    item: "L11", test: "flapping", in: "adjust",
-    find: "Math.max(0, limit.size - spentAt(bucket, limit, now))",
-    replace: "units",
-  },
-  {
     item: "L11", test: "flapping", in: "chargeGroup",
     find: "guarded.granted(charge.policy, charge.encoded, charge.cost, decision);",
     replace: "",
@@ -303,11 +247,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "breaker: new CircuitBreaker(this.#settings.breaker, () => undefined)",
   },
   {
-    item: "L13", test: "one-guard", in: "StoreGuard.#add",
-    find: "this.#observers.has(observer) || this.#observers.size >= MOST_OBSERVERS",
-    replace: "this.#observers.has(observer)",
-  },
-  {
     item: "L12", test: "guard", in: "SharedDeadlines.#arm",
     find: "startTimer(() => this.#onTimer(due, -Infinity)",
     replace: "void (() => this.#onTimer(due, -Infinity)",
@@ -318,16 +257,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "L12", test: "deadlines", in: "SharedDeadlines.#onTimer",
-    find: "Math.min(lateMs, this.#afterMs)",
-    replace: "lateMs",
-  },
-  {
-    item: "L12", test: "deadlines", in: "OwnDeadlines.#wait",
-    find: "Math.min(lateMs, this.#afterMs)",
-    replace: "lateMs",
-  },
-  {
     item: "L12", test: "stalled-loop", in: "afterOnePoll",
     find: "setImmediate(then)",
     replace: "then()",
@@ -336,11 +265,6 @@ export const lawMutants: readonly Mutant[] = [
     item: "L13", test: "memory", in: "MemoryShard.evictOne",
     find: "fullAt < soonest",
     replace: "fullAt > soonest",
-  },
-  {
-    item: "L14", test: "laws-numbers", in: "convert",
-    find: "BigInt(spent) * BigInt(to) + BigInt(from) - 1n",
-    replace: "BigInt(spent) * BigInt(to)",
   },
   {
     item: "L14", test: "laws-numbers", in: "makeLimit",
@@ -568,11 +492,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "all[i]",
   },
   {
-    item: "L19", test: COSTS, in: "byName",
-    find: "!names.includes(each)",
-    replace: "names.length === 0",
-  },
-  {
     item: "L19", test: "settle-costs", in: "createSettle",
     find: "correction(decision, policy, taken, used, guarded.now() - decision.at)",
     replace: "costAt(correction(decision, policy, taken, used, guarded.now() - decision.at), 0)",
@@ -588,11 +507,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "if (!done) void tooMuch();",
   },
   {
-    item: "L2", test: FINES, in: "extendBlock",
-    find: "Math.max(blockLeft(block, now), forMs)",
-    replace: "forMs",
-  },
-  {
     item: "L2", test: FINES, in: "consumeBlocked",
     find: "blockMs <= 0",
     replace: "blockMs <= 0 || costs === 0",
@@ -601,16 +515,6 @@ export const lawMutants: readonly Mutant[] = [
     item: "L2", test: FINES, in: "peekBlocked",
     find: "return blockMs > 0 ? whileBlocked(",
     replace: "return blockMs > 0 && costs !== 0 ? whileBlocked(",
-  },
-  {
-    item: "L2", test: FINES, in: "whileBlocked",
-    find: "Math.max(reading.retryAfterMs, blockMs)",
-    replace: "blockMs",
-  },
-  {
-    item: "L6", test: TWO_CLOCKS, in: "LostTime.look",
-    find: "growthMs <= LEAST_GROWTH_MS",
-    replace: "growthMs === 0",
   },
   {
     item: "L6", test: TWO_CLOCKS, in: "LostTime.look",
@@ -635,16 +539,6 @@ export const lawMutants: readonly Mutant[] = [
   {
     item: "L6", test: "suspended", in: "WaitQueue.join",
     find: "if (isOld) this.#line.isNews = true;",
-    replace: "",
-  },
-  {
-    item: "L6", test: FINES, in: "blockLeft",
-    find: "ahead > spent",
-    replace: "ahead > 0",
-  },
-  {
-    item: "L4", test: "ended-blocks", in: "blockRecords",
-    find: "if (forMs === 0) return { answer: undefined, changed: records.delete(BLOCK) };",
     replace: "",
   },
   {
@@ -709,18 +603,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: QUOTA, in: "hasOwnDate",
-    find: "isSameKind &&",
-    replace: "",
-  },
-  {
-    item: "L20", test: QUOTA, in: "hasOwnDate",
     find: "(bucket.unitsPerMs < ALL_UNITS) === (limit.unitsPerMs < ALL_UNITS)",
     replace: "bucket.unitsPerMs === ALL_UNITS || limit.unitsPerMs < ALL_UNITS",
-  },
-  {
-    item: "L20", test: "calendar", in: "periodsOf",
-    find: "Math.min(day, last)",
-    replace: "day",
   },
   {
     item: "L20", test: "calendar", in: "firstInstant",
@@ -738,34 +622,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "void 0",
   },
   {
-    item: "L20", test: QUOTA, in: "answer",
-    find: "if (taken > 0) from = Math.max(",
-    replace: "from = Math.max(",
-  },
-  {
-    item: "L20", test: QUOTA, in: "hasOwnDate",
-    find: "&& !isImpossible(bucket, limit, now)",
-    replace: "",
-  },
-  {
     item: "L20", test: QUOTA, in: "refundable",
     find: "|| limit.refill === undefined",
     replace: "",
-  },
-  {
-    item: "L20", test: "calendar", in: "firstInstant",
-    find: "showLocal(local - offset) === local",
-    replace: "offset === before",
-  },
-  {
-    item: "L20", test: "quotas", in: "Fallback.decide",
-    find: "if (isClockError(error)) throw error;",
-    replace: "",
-  },
-  {
-    item: "L20", test: "quotas", in: "Call.reject",
-    find: "if (!isClockError(error)) return this.#fail(withCause(error, this.setup.causeOf));",
-    replace: "return this.#fail(withCause(error, this.setup.causeOf));",
   },
   {
     item: "L20", test: "quotas", in: "datedWork",
@@ -798,29 +657,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "Math.floor((now + staleAfterMs) / step)",
   },
   {
-    item: "L21", test: "model", in: "unitsAfter",
-    find: "(dates[i] as number) >= now",
-    replace: "(dates[i] as number) > now",
-  },
-  {
     item: "L21", test: "model", in: "charge",
     find: "units > 0 ? kind.dateOf(now) : kind.backTo(from)",
     replace: "units > 0 || kind.apart ? kind.dateOf(now) : kind.backTo(from)",
-  },
-  {
-    item: "L21", test: "model", in: "datedAmounts",
-    find: "Math.min(tokens, dates[there + 1] as number)",
-    replace: "tokens",
-  },
-  {
-    item: "L21", test: "model", in: "datesAt",
-    find: "date - now > fullMs ? kind.dateOf(now) : date",
-    replace: "date",
-  },
-  {
-    item: "L21", test: "model", in: "answer",
-    find: "Math.min(kind.retryAfterMs, msUntil(over, limit, from, now))",
-    replace: "msUntil(over, limit, from, now)",
   },
   {
     item: "L21", test: "limiter", in: "createSettle",
@@ -853,34 +692,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "{ policy }, isRelease === null",
   },
   {
-    item: "L21", test: "limiter", in: "lastOrigin",
-    find: "heldAt: at + heldAfter(work) }",
-    replace: "heldAt: at }",
-  },
-  {
-    item: "L21", test: "limiter", in: "renewalState",
-    find: 'if (ageMs > times.maxWorkMs) return "over";',
-    replace: "",
-  },
-  {
-    item: "L12", test: "renewals", in: "renew",
-    find: "guarded === null ? store.ask(call) :",
-    replace: "guarded !== undefined ? store.ask(call) :",
-  },
-  {
     item: "L21", test: "renewals", in: "renew",
     find: "const pending = answers.then(done).finally(ended);",
     replace: "done([undefined]); const pending = answers.then(() => undefined).finally(ended);",
-  },
-  {
-    item: "L21", test: "renewals", in: "renewalState",
-    find: 'if (ageMs > msAfter(renewals, times) + fullMs) return "lost";',
-    replace: "",
-  },
-  {
-    item: "L21", test: "renewals", in: "movesOf",
-    find: "first?.held.policy === policy",
-    replace: "first !== undefined",
   },
   {
     item: "L13", test: "renewals", in: "stopRenewing",
@@ -888,24 +702,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "void works",
   },
   {
-    item: "L13", test: "renewals", in: "settleLater",
-    find: "line.size > MOST_KEPT",
-    replace: "line.size < 0",
-  },
-  {
     item: "L21", test: "limiter", in: "createSettle",
     find: "holdingOf(policy)?.later(isRelease ? make : settle, store, failed) ?? false",
     replace: "false",
-  },
-  {
-    item: "L21", test: "renewals", in: "renew",
-    find: "isHeld === false",
-    replace: "isHeld === 0",
-  },
-  {
-    item: "L12", test: "turns", in: "CallLine.#goOn",
-    find: "if (this.#open >= callsAtOnce(left, this.#callMs, next.until - now)) return;",
-    replace: "",
   },
   {
     item: "L12", test: "turns", in: "StoreAsk.tellBreaker",
@@ -923,29 +722,14 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "L12", test: "turns", in: "settleLine",
-    find: "refused < MOST_REFUSED",
-    replace: "refused < 1",
-  },
-  {
     item: "L21", test: "renewals", in: "chargeGroup",
     find: "guarded.ask(call, { late })",
     replace: "guarded.ask(call)",
   },
   {
-    item: "L21", test: "renewals", in: "checkSameTimes",
-    find: "first.staleAfterMs === other.staleAfterMs && first.maxWorkMs === other.maxWorkMs",
-    replace: "first.staleAfterMs > 0 || other.staleAfterMs > 0",
-  },
-  {
     item: "L21", test: "limiter", in: "ConsumeCall.late",
     find: "holdingOf(this.#policy)?.giveBackLate(",
     replace: "void (",
-  },
-  {
-    item: "L21", test: "limiter", in: "shareOfLimit",
-    find: "Math.max(1, Math.floor(capacity / sharedBy), cost)",
-    replace: "Math.floor(capacity / sharedBy)",
   },
   {
     item: "L21", test: "gate", in: "createVerdicts",
@@ -1026,21 +810,6 @@ export const lawMutants: readonly Mutant[] = [
     item: "L12", test: "work-sockets", in: "onClose",
     find: "listeners.delete(listener) && listeners.size === 0",
     replace: "listeners.delete(listener) && listeners.size < 0",
-  },
-  {
-    item: "L21", test: "work-dropped", in: "RequestHold.isWanted",
-    find: "return this.unread === null && waitedMs <",
-    replace: "return waitedMs <",
-  },
-  {
-    item: "L21", test: "work-dropped", in: "RequestHold.isWanted",
-    find: "MOST_AFTER_LEAVING * staleAfterMs",
-    replace: "Infinity",
-  },
-  {
-    item: "L17", test: "work-dropped", in: "RequestHold.isWanted",
-    find: "this.#stopWaiting === null ? 0 : monotonicClock() - this.#leftAt",
-    replace: "monotonicClock() - this.#leftAt",
   },
   {
     item: "L21", test: "work-dropped", in: "RequestHold.lapsed",
