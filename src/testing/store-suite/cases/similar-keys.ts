@@ -8,7 +8,7 @@ const ALL_BYTES = String.fromCharCode(...Array.from({ length: 256 }, (_, code) =
 export const SIMILAR_KEYS: readonly (readonly string[])[] = [
   // Spaces and line ends.
   [
-    "a", "a ", " a", "a  ", "a\t", "a\n", "a\r\n", "\na", " ", "  ", "a b", "a  b", "a\u00a0b", "a\u200bb",
+    "a", "a ", " a", "a  ", "a\t", "a\n", "a\r\n", "\na", " ", "  ", "a b", "a  b", "a\u00a0b", "a\u200bb", "ab",
   ],
   // Upper and lower case.
   ["ann", "Ann", "ANN", "straße", "STRASSE", "strasse", "ı", "i", "I", "İ"],
@@ -18,8 +18,8 @@ export const SIMILAR_KEYS: readonly (readonly string[])[] = [
   ],
   // Quotes and patterns.
   [
-    "a", "ab", "abc", "b", "%", "_", "*", ".*", "^a", "a.", "'", '"', "`", "a%", "a_", "a*", "a?", "[a]", "%61", "&amp;",
-    "&", "\\", "\\\\", "\\0", "$1", "'; DROP TABLE sluice; --",
+    "a", "ab", "abc", "b", "%", "_", "*", ".*", "^a", "a.", "'", '"', "`", "a'", 'a"', "a%", "a_", "a*", "a?", "[a]", "%61",
+    "&amp;", "&", "\\", "\\\\", "\\0", "$1", "'; DROP TABLE sluice; --",
   ],
   // Parts of URLs.
   [
