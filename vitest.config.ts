@@ -46,7 +46,6 @@ export const services: string[] = [
   "test/examples/{admin,admin-outage,alarms,heavy-hitters,job-runner,live-limits,numbers,reports,stores,custom-store,outage,login,logging,llm-parts,llm-processes,live-page,mobile-client,settings-process}.test.ts",
   "test/stores/lease/{lease-*,changes,flood}.test.ts",
   "test/in-flight/{gate-aborts,killed-processes,lost-answers,many-streams,many-works,paused}.test.ts",
-  "test/replays/replays.test.ts",
   "test/command/{address-spellings,operate-redis,output,pages,typescript}.test.ts",
   "simulate/test/{address-spellings,hostile-lines,output}.test.ts",
   "test/stores/memory/many-keys.test.ts",

@@ -12,12 +12,7 @@ const slow = ["test/limiter/waiting/waiter-process.test.ts", ...services];
 const room = process.env["SLUICE_MUTATED_ROOM"] ?? "";
 // Fewer files load in less time, and a mutant that leaves something behind costs a new process.
 const dated = ["limits/*", inFlight, "core/{laws-quota,limit,plain-policy}", "limiter/{numbers-in-flight,quotas,run,settle-keys}", "stores/frozen-values", "stores/shared/{charges,snapshot}", "guard/local-share"];
-const judges: Record<string, readonly string[]> = {
-  core: few, limits: dated, guard: ["guard/*", "limiter/*"],
-  http: ["http/*", "http/{headers,options,response,retry-after}/*", "in-flight/gate-*"],
-  client: ["client/*", "client/{fetch,reading,traffic,vendors}/*"],
-  stores: ["stores/{lease,memory,shared}/*", "stores/{cas-*,two-clocks,frozen-values}", "stores/sql/rows", "limits/window-table"],
-};
+const judges: Record<string, readonly string[]> = { core: few, limits: dated, guard: ["guard/*", "limiter/*"] };
 const files = [...(judges[room] ?? most).map((name) => `/test/${name}.test.ts`), ...slow.map((file) => `!/${file}`)];
 
 export default defineConfig({
