@@ -13,33 +13,8 @@ const TWO_CLOCKS = "two-clocks";
 export const lawMutants: readonly Mutant[] = [
   {
     item: "L1", test: "settle-keys", in: "createSettle",
-    find: "if (isOurs) checkChargedKey(decision, encoded, key);",
-    replace: "",
-  },
-  {
-    item: "L1", test: "settle-keys", in: "createSettle",
     find: "isOurs ? charged : named",
     replace: "named",
-  },
-  {
-    item: "L1", test: "refund", in: "createOperatorVerbs",
-    find: "Math.floor(at - waitedMs())",
-    replace: "Math.floor(at)",
-  },
-  {
-    item: "L6", test: "failed-settlements", in: "createSettle",
-    find: "if (!isKept) failed(error);",
-    replace: "",
-  },
-  {
-    item: "L1", test: "settle-keys", in: "asCharged",
-    find: "policy === limiter.policy ? decision : markTier(decision, policy)",
-    replace: "decision",
-  },
-  {
-    item: "L1", test: "settle-keys", in: "combinedVerbs",
-    find: "own[part]?.encoded !== made.own[i]?.encoded",
-    replace: "own[part] === undefined",
   },
   {
     item: "L20", test: "quota-line", in: "waitAt",
@@ -60,11 +35,6 @@ export const lawMutants: readonly Mutant[] = [
     item: "L2", test: PROMISE, in: "msUntil",
     find: "Math.ceil(units / limit.unitsPerMs)",
     replace: "1 + Math.floor(units / limit.unitsPerMs)",
-  },
-  {
-    item: "L2", test: SETTLE, in: "correction",
-    find: "Math.min(over, policy.limits[i]?.capacity ?? 0)",
-    replace: "over",
   },
   {
     item: "L2", test: "laws-waiting", in: "forecastAfter",
@@ -112,19 +82,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "undefined as undefined",
   },
   {
-    item: "L10", test: "combine", in: "chargeGroup",
-    find: "if (!isAllowed(decisions)) return decisions;",
-    replace: "",
-  },
-  {
     item: "L10", test: "combine-errors", in: "chargeGroups",
     find: "(error) => giveBackAll(charges, made, () => {",
     replace: "(error) => giveBackAll(charges, [], () => {",
-  },
-  {
-    item: "L10", test: "combine-names", in: "groupsOf",
-    find: 'if (!shadow && memberOf(store, "together")) byStore.set(store, group);',
-    replace: "",
   },
   {
     item: "L18", test: "combine-observers", in: "bindingPart",
@@ -137,11 +97,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "(resetMsOf(decision, limit) > ageMs ? tokens : 0)",
   },
   {
-    item: "L1", test: "combine-settle", in: "combinedVerbs",
-    find: "by === null || by.by !== parted",
-    replace: "by === null",
-  },
-  {
     item: "L1", test: SETTLE, in: "createMark",
     find: "decision.#by = by",
     replace: "void by",
@@ -150,11 +105,6 @@ export const lawMutants: readonly Mutant[] = [
     item: "L2", test: "waiter", in: "WaitLine.#isLate",
     find: "(due.at > now ? graceMs : this.#timeoutMs)",
     replace: "graceMs",
-  },
-  {
-    item: "L2", test: "waiter-concurrent", in: "WaitLine.sleep",
-    find: "if (now - this.#soonest > this.#timeoutMs) this.#refuseLate(now, this.#timeoutMs);",
-    replace: "",
   },
   {
     item: "L1", test: "waiter-concurrent", in: "WaitQueue.#close",
@@ -172,19 +122,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "Math.max(1, refusal.decision.retryAfterMs)",
   },
   {
-    item: "L2", test: "waking", in: "WaitQueue.#look",
-    find: "this.#line.isNews = true",
-    replace: "this.#line.isNews = false",
-  },
-  {
     item: "L1", test: "waiter-combined", in: "WaitQueues.#enter",
     find: "JSON.stringify(charges.map((charge) => charge && bucketId(charge.policy, charge.encoded)))",
     replace: "charges.map((charge) => charge && bucketId(charge.policy, charge.encoded)).join(\"\\n\")",
-  },
-  {
-    item: "L16", test: "waiter-concurrent", in: "WaitQueues.#enter",
-    find: "const hasPlace = queue.length < maxWaitersPerKey &&",
-    replace: "const hasPlace =",
   },
   {
     item: "L16", test: "waking", in: "PAUSE_MS",
@@ -339,11 +279,6 @@ export const lawMutants: readonly Mutant[] = [
   {
     item: "L16", test: "many-keys", in: "MemoryTable.put",
     find: "if (--this.#untilSweep < 0) this.#sweep(now);",
-    replace: "",
-  },
-  {
-    item: "L16", test: "policy-names", in: "checkClaim",
-    find: "if (byName.size > MOST_CLAIMS) byName.delete(byName.keys().next().value as string);",
     replace: "",
   },
   {
@@ -603,6 +538,11 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: QUOTA, in: "hasOwnDate",
+    find: "isSameKind &&",
+    replace: "",
+  },
+  {
+    item: "L20", test: QUOTA, in: "hasOwnDate",
     find: "(bucket.unitsPerMs < ALL_UNITS) === (limit.unitsPerMs < ALL_UNITS)",
     replace: "bucket.unitsPerMs === ALL_UNITS || limit.unitsPerMs < ALL_UNITS",
   },
@@ -620,11 +560,6 @@ export const lawMutants: readonly Mutant[] = [
     item: "L20", test: "quotas", in: "choiceIn",
     find: "datedWorkOf(policy)?.checkStore(own.store, policy, own.policy)",
     replace: "void 0",
-  },
-  {
-    item: "L20", test: QUOTA, in: "refundable",
-    find: "|| limit.refill === undefined",
-    replace: "",
   },
   {
     item: "L20", test: "quotas", in: "datedWork",
@@ -662,16 +597,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "units > 0 || kind.apart ? kind.dateOf(now) : kind.backTo(from)",
   },
   {
-    item: "L21", test: "limiter", in: "createSettle",
-    find: "if (policy.inFlight) used = exceptInFlight(policy, given, by === store ? 0 : taken);",
-    replace: "",
-  },
-  {
-    item: "L21", test: "late-reports", in: "createSettle",
-    find: "by === store ? 0 : taken",
-    replace: "0",
-  },
-  {
     item: "L1", test: "late-reports", in: "createSettle",
     find: "isRelease ? { withoutHeld: store } : null",
     replace: "null",
@@ -700,11 +625,6 @@ export const lawMutants: readonly Mutant[] = [
     item: "L13", test: "renewals", in: "stopRenewing",
     find: "works.delete(work)",
     replace: "void works",
-  },
-  {
-    item: "L21", test: "limiter", in: "createSettle",
-    find: "holdingOf(policy)?.later(isRelease ? make : settle, store, failed) ?? false",
-    replace: "false",
   },
   {
     item: "L12", test: "turns", in: "StoreAsk.tellBreaker",
