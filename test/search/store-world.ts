@@ -11,10 +11,9 @@ import {
   type WorldFacts,
 } from "./state.js";
 
-/** Makes the {@link World} of a description. Its first instant may be later than 0. */
-export function storeWorld(world: StoreWorld, real: Real, beginsAt = 0): World<StoreState> {
-  const { name, happens, cost = 1, used = [0, cost], faults = 2, stepBackMs = 5_000 } = world;
-  const instants = world.instants.map((each) => beginsAt + each);
+/** Makes the {@link World} of a description. */
+export function storeWorld(world: StoreWorld, real: Real): World<StoreState> {
+  const { name, happens, instants, cost = 1, used = [0, cost], faults = 2, stepBackMs = 5_000 } = world;
   const policies = world.policies(real).map((options) => real.definePolicy(options));
   const [first] = policies as [Policy];
   const facts: WorldFacts = { real, policies, cost, instants };
