@@ -37,7 +37,7 @@ export interface Place {
 /** Reads the files of a folder of the repository, at any depth, whose names end in `ending`. */
 export function readTexts(folder: string, ending = ".ts"): Texts {
   const root = fileURLToPath(new URL("../../", import.meta.url));
-  const names = readdirSync(root + folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(ending));
+  const names = readdirSync(root + folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(ending) && !name.includes("node_modules"));
   const paths = names.map((name) => `${folder}/${name.replaceAll("\\", "/")}`);
   return new Map(paths.map((path) => [path, readFileSync(root + path, "utf8")]));
 }

@@ -18,7 +18,9 @@ const matcher = (glob: string): RegExp => new RegExp(`^${glob.replace(/\*\*\/|[*
 /** The files of the unit project, and those of test/ that they import, with their texts. */
 function unitFiles(): Map<string, string> {
   const elsewhere = inject("elsewhere").map(matcher);
-  const all = new Set(readdirSync("test", { recursive: true, encoding: "utf8" }).map((file) => `test/${file.replaceAll("\\", "/")}`));
+  // The tools of `npm run mutation` have tests, too.
+  const own = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((file) => !file.includes("node_modules"));
+  const all = new Set(own.map((file) => `test/${file.replaceAll("\\", "/")}`));
   const names = new Set([...all].filter((file) => file.endsWith(".test.ts") && !elsewhere.some((glob) => glob.test(file))));
   const texts = new Map<string, string>();
   for (const name of names) {
