@@ -12,7 +12,7 @@ const INTERPOLATION = /(\$\{[^}]*\})/;
 const GIVEN = new Set(
   ("and break do else elseif end false for function if in local nil not or repeat return then true until while " +
     "ARGV KEYS _ redis call pcall struct pack unpack string byte err find format gmatch match sub math ceil floor max min table insert remove pairs type tonumber " +
-    "fullMs since backTo dueFrom dueBefore due dueAfter step moved movedTo").split(" "),
+    "cjson decode kind fullMs since backTo dueFrom dueBefore due dueAfter step moved movedTo").split(" "),
 );
 const TOKEN = /^#!.*|--.*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|[A-Za-z_]\w*|\d[\w.]*|\s*\n\s*|[^\S\n]+|[^]/gm;
 const IS_NAME = /^[A-Za-z_]/;

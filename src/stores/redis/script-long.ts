@@ -50,13 +50,10 @@ local function judge(part, length, what)
   return fits
 end
 
--- The limit at the index at of ARGV, with its kind and the numbers that the text names.
-local function limitOf(at, text)
-  local limit = {
-    name = ARGV[at], capacity = tonumber(ARGV[at + 1]), p = tonumber(ARGV[at + 2]), q = tonumber(ARGV[at + 3]),
-    kind = string.match(text, ':"([^"]+)'),
-  }
-  for each, number in string.gmatch(text, '"(%a+)":(-?%d+)') do limit[each] = tonumber(number) end
+-- Completes a limit, which has its dates, by the arguments from the index at on.
+local function limitOf(limit, at)
+  limit.name, limit.capacity = ARGV[at], tonumber(ARGV[at + 1])
+  limit.p, limit.q = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   if limit.kind == 'rate' then
     limit.fullMs = ceil(limit.capacity * limit.q / limit.p)
   elseif limit.kind == 'quota' then
@@ -76,11 +73,12 @@ local parts, partsOf = {}, nil
 local function readRun(run)
   parts, partsOf = {}, run
   for i = 1, tonumber(ARGV[run + 2]) do
-    local place, tokens, limits, texts, numbers = tonumber(ARGV[run + 1 + 2 * i]), ARGV[run + 2 + 2 * i], {}, {}, {}
-    for each in string.gmatch(tokens, '%b{}') do table.insert(texts, each) end
-    for each in string.gmatch(string.match(tokens, '[^[]+'), '[^,]+') do table.insert(numbers, tonumber(each)) end
+    local place, limits, numbers = tonumber(ARGV[run + 1 + 2 * i]), {}, {}
+    local tokens, dates = string.match(ARGV[run + 2 + 2 * i], '([^[]+)(.*)')
+    for each in string.gmatch(tokens, '[^,]+') do table.insert(numbers, tonumber(each)) end
+    dates = dates ~= '' and cjson.decode(dates) or {}
     for j = 1, tonumber(ARGV[place]) do
-      limits[j] = limitOf(place + 4 * j - 3, texts[j] or ':"rate"')
+      limits[j] = limitOf(dates[j] or { kind = 'rate' }, place + 4 * j - 3)
       -- A single number is for all limits.
       limits[j].tokens = numbers[j] or numbers[1]
     end
