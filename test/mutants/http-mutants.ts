@@ -70,7 +70,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "11", test: REFUSAL, in: "createRefusals",
-    find: 'Object.hasOwn(decision, "blocked")',
+    find: 'const type = Object.hasOwn(decision, "blocked")',
     replace: "Object.hasOwn(decision, 'unblocked')",
   },
   {
