@@ -1,7 +1,7 @@
 // Types in signatures that no entry exports: parts of options, and what a type is computed by. An editor shows their
 // members, and nobody needs to name them.
 export const INSIDE_TYPES = [
-  "AbortSignalLike", "AnyKey", "AnyLimiter", "AnyRespond", "BucketCall", "Closable", "Dating", "DecisionOf",
+  "AbortSignalLike", "AnyKey", "AnyLimiter", "AnyRespond", "BucketCall", "Closable", "KindCode", "DecisionOf",
   "DurableObjectClass", "ExpressRespond", "FastifyGateOptions", "FastifyHookOptions", "FastifyOwnOptions",
   "FastifyPluginOptions", "FastifyRespond", "HeaderSource", "HonoRespond", "IfLimiter", "InFlightOptions", "IoredisLike",
   "KeysOf", "Limited", "LimitedListener", "LimiterGateOptions", "LimiterRateLimitOptions", "ManyLimitsPolicy",

@@ -1,5 +1,5 @@
 import { notDefined } from "./check.js";
-import type { AmountsApart, Bucket, Instant, Kind, Limit } from "./model.js";
+import type { SeparateAmounts, Bucket, Instant, Kind, Limit } from "./model.js";
 
 export type { Bucket } from "./model.js";
 
@@ -8,7 +8,7 @@ export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
 
 /** A rate: its tokens come back evenly from the instant at which they are taken. */
 export const RATE: Kind = {
-  dateOf: (now) => now, backTo: () => undefined, retryAfterMs: Infinity, isInFlight: false, apart: undefined,
+  dateOf: (now) => now, backTo: () => undefined, retryAfterMs: Infinity, isInFlight: false, amounts: undefined,
 };
 
 /**
@@ -28,7 +28,7 @@ export function fullBucket(limit: Limit): Bucket {
  */
 export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
   if (bucket.spent === 0) return 0;
-  if (limit.kind.apart !== undefined) return limit.kind.apart.spentAt(bucket, now);
+  if (limit.kind.amounts !== undefined) return limit.kind.amounts.spentAt(bucket, now);
   const refilled = bucket.unitsPerMs * Math.max(0, now - bucket.at);
   const spent = Math.max(0, bucket.spent - refilled);
   return bucket.unitsPerToken === limit.unitsPerToken ? spent : convert(spent, bucket.unitsPerToken, limit.unitsPerToken);
@@ -39,7 +39,7 @@ export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
  * a clock that stepped back has caught up. What another kind wrote, and what is impossible, has no instant of its own:
  * it is dated like tokens that are taken now.
  */
-export function backFrom(bucket: Bucket, limit: Limit, now: number): number {
+export function returnsFrom(bucket: Bucket, limit: Limit, now: number): number {
   if (bucket.spent === 0) return now;
   return hasOwnDate(bucket, limit, now) ? Math.max(bucket.at, now) : limit.kind.dateOf(now);
 }
@@ -58,7 +58,7 @@ export function unitsOver(limit: Limit, tokens: number, spent: number): number {
 export function msUntil(units: number, limit: Limit, from: number | Bucket, now: number): number {
   return typeof from === "number"
     ? from - now + Math.ceil(units / limit.unitsPerMs)
-    : (limit.kind.apart as AmountsApart).msUntil(from, limit, now, units);
+    : (limit.kind.amounts as SeparateAmounts).msUntil(from, limit, now, units);
 }
 
 /** `units`, or if they are given back to a rate, those of them that did not refill in the last `lateMs`. */
@@ -70,13 +70,13 @@ export function stillSpent(units: number, { refill, unitsPerMs }: Limit, lateMs:
  * Brings the record to `now` and to the numbers of `limit`, then spends `units`. Negative `units` are given back: those
  * that were taken at `from` to their own date only.
  */
-export function charge(bucket: Bucket, limit: Limit, now: number, units: number, from?: Instant): void {
+export function changeUnits(bucket: Bucket, limit: Limit, now: number, units: number, from?: Instant): void {
   const { kind } = limit;
   const date = units > 0 ? kind.dateOf(now) : kind.backTo(from);
-  if (kind.apart !== undefined) return kind.apart.charge(bucket, limit, now, units, date);
+  if (kind.amounts !== undefined) return kind.amounts.changeUnits(bucket, limit, now, units, date);
   const spent = spentAt(bucket, limit, now);
   const isElsewhere = units < 0 && date !== undefined && (bucket.at !== date || !hasOwnDate(bucket, limit, now));
-  const at = backFrom(bucket, limit, now);
+  const at = returnsFrom(bucket, limit, now);
   setBucket(bucket, limit, Math.max(0, isElsewhere ? spent : spent + units), units > 0 ? Math.max(at, date as number) : at);
 }
 

@@ -1,4 +1,4 @@
-import { backFrom, charge, isStale, msUntil, setBucket, spentAt, stillSpent, unitsOver } from "./bucket.js";
+import { returnsFrom, changeUnits, isStale, msUntil, setBucket, spentAt, stillSpent, unitsOver } from "./bucket.js";
 import { memberOf } from "./check.js";
 import { costAt } from "./limit.js";
 import { bindsMore, isInFlight, type Decision, type Reading, type Refused } from "./decision.js";
@@ -43,7 +43,7 @@ export function adjust(
     const bucket = buckets[i] as Bucket;
     const units = stillSpent(costAt(changes, i) * limit.unitsPerToken, limit, now - (sinceAt(from, i) ?? now));
     const most = noDebt ? Math.max(0, limit.size - spentAt(bucket, limit, now)) : units;
-    charge(bucket, limit, now, Math.min(units, most), from);
+    changeUnits(bucket, limit, now, Math.min(units, most), from);
   }
   return true;
 }
@@ -63,9 +63,9 @@ export function sinceAt(from: Instant, position: number): number | undefined {
 export function renewHeld(buckets: readonly Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): boolean {
   policy.limits.forEach((limit, i) => {
     const bucket = buckets[i] as Bucket;
-    const { apart } = limit.kind;
-    if (apart?.move === undefined) charge(bucket, limit, now, 0);
-    else apart.move(bucket, limit, now, costAt(tokens, i), move);
+    const { amounts } = limit.kind;
+    if (amounts?.move === undefined) changeUnits(bucket, limit, now, 0);
+    else amounts.move(bucket, limit, now, costAt(tokens, i), move);
   });
   return isHeldAt(policy, move.from, now);
 }
@@ -78,7 +78,7 @@ export const isHeldAt = ({ inFlight }: Policy, from: number, now: number): boole
 export function convertStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
   for (let i = 0; i < buckets.length; i++) {
     const [bucket, limit] = [buckets[i] as Bucket, policy.limits[i] as Limit];
-    if (isStale(bucket, limit, now)) charge(bucket, limit, now, 0);
+    if (isStale(bucket, limit, now)) changeUnits(bucket, limit, now, 0);
   }
 }
 
@@ -157,11 +157,11 @@ function answer(bucket: Bucket, limit: Limit, cost: number, now: number, take: b
   const taken = takes ? cost * unitsPerToken : 0;
   const spent = before + taken;
   let from: number | Bucket = bucket;
-  if (kind.apart === undefined) {
-    from = before === 0 ? now : backFrom(bucket, limit, now);
+  if (kind.amounts === undefined) {
+    from = before === 0 ? now : returnsFrom(bucket, limit, now);
     if (taken > 0) from = Math.max(from, kind.dateOf(now));
     if (takes) setBucket(bucket, limit, spent, from);
-  } else if (takes) kind.apart.charge(bucket, limit, now, taken, kind.dateOf(now));
+  } else if (takes) kind.amounts.changeUnits(bucket, limit, now, taken, kind.dateOf(now));
   const remaining = Math.max(0, Math.floor((size - spent) / unitsPerToken));
   const reading: Reading & { inFlight?: true } = {
     limit: limit.name,

@@ -100,12 +100,12 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const own = ownMembers(options);
   const field = own.returns === undefined ? "renews" : "returns";
   const written = own[field];
-  const dating = written?.dating;
+  const kindCode = written?.kindCode;
   const given = (["refill", "renews", "returns"] as const).filter((each) => own[each] !== undefined);
   if (given.length > 1) throw new TypeError(`Expected only one of \`${given.join("` and `")}\`, got ${given.length}`);
   // Only a rate may leave it out. `undefined` is refused: it is a variable that is missing.
   const asked = !("capacity" in own) && !written ? undefined : positiveInteger("capacity", own.capacity);
-  if (written !== undefined && dating?.field !== field) {
+  if (written !== undefined && kindCode?.field !== field) {
     const { every, name: made } = Object(written) as { readonly every?: string; readonly name?: string };
     const [, day, week] = /^"?(?:(da)|(week))/.exec(every ?? made ?? show(written)) ?? [];
     const returns = "afterMs" in Object(written) ? "afterMs" : "whenDone";
@@ -114,7 +114,7 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     throw new TypeError(expected(field, `made by ${maker}()`, written) + copy);
   }
   const refill =
-    dating ? { tokens: ALL_UNITS, everyMs: 1 } :
+    kindCode ? { tokens: ALL_UNITS, everyMs: 1 } :
     checkOptions(
       own.refill as Refill, ["tokens", "everyMs"],
       typeof own.refill === "function" ? `called, as in perMinute(${asked ?? 5})` : REFILL_TEXT, explainRefill, "refill",
@@ -141,12 +141,12 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   }
   const unit = own.unit === undefined ? {} : { unit: checkName("unit", own.unit) };
   const kept = {
-    name, capacity, [dating ? field : "refill"]: written ?? Object.freeze({ tokens, everyMs }), ...unit,
+    name, capacity, [kindCode ? field : "refill"]: written ?? Object.freeze({ tokens, everyMs }), ...unit,
     ...(own.cost !== undefined && { cost }),
   };
   const fullMs = Math.ceil(size / unitsPerMs);
   return withComputed(kept, {
-    ...ABSENT, kind: dating?.kind ?? RATE, unitsPerMs, unitsPerToken, size, fullMs, cost, ...dating?.facts,
+    ...ABSENT, kind: kindCode?.kind ?? RATE, unitsPerMs, unitsPerToken, size, fullMs, cost, ...kindCode?.numbers,
   }) as Limit;
 }
 

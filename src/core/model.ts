@@ -18,17 +18,17 @@ export interface Renewal {
   /** The IANA time zone, such as `"Europe/Berlin"`. */
   readonly timeZone: string;
   /** Its calendar, as code. A copy lacks it. */
-  readonly dating: Dating;
+  readonly kindCode: KindCode;
 }
 
 /** When tokens in flight come back. Made by `whenDone`. A copy, such as from JSON, lacks its arithmetic. */
 export interface Returns extends InFlightTimes {
   /** Its arithmetic, as code. A copy lacks it. */
-  readonly dating: Dating;
+  readonly kindCode: KindCode;
 }
 
 /** When the tokens of a window come back. Made by `afterMs`. A copy, such as from JSON, lacks its arithmetic. */
-export interface ReturnsAfter extends Pick<Returns, "dating"> {
+export interface ReturnsAfter extends Pick<Returns, "kindCode"> {
   /** Milliseconds after which each token comes back. */
   readonly afterMs: number;
 }
@@ -123,15 +123,15 @@ export interface Kind {
    * The arithmetic of records that keep their amounts apart, each with its date. Undefined for rates and quotas: all
    * amounts of a record join into one, which comes back from the latest of their instants.
    */
-  readonly apart: AmountsApart | undefined;
+  readonly amounts: SeparateAmounts | undefined;
 }
 
 /** What the arithmetic does with a record whose amounts stay apart. */
-export interface AmountsApart {
+export interface SeparateAmounts {
   /** Units that are still spent at `now`. */
   spentAt(bucket: Bucket, now: number): number;
   /** Brings the record to `now`. Then takes `units` with this date, or gives them back to it: to none if it is null. */
-  charge(bucket: Bucket, limit: Limit, now: number, units: number, date: number | null | undefined): void;
+  changeUnits(bucket: Bucket, limit: Limit, now: number, units: number, date: number | null | undefined): void;
   /** Milliseconds from `now` until `units` have come back. */
   msUntil(bucket: Bucket, limit: Limit, now: number, units: number): number;
   /** Moves tokens in flight to a later date. Those that are not at the date of `from` stay where they are. */
@@ -145,18 +145,18 @@ export interface AmountsApart {
  * What makes a limit a quota, a window or a limit in flight. It carries its own code: policies of rates load none of
  * it. Only `daily`, `weekly`, `monthly`, `afterMs` and `whenDone` make one, and its inside is for sluice alone.
  */
-export interface Dating {
+export interface KindCode {
   readonly field: "renews" | "returns";
   /** @internal Its name among the kinds of limits that a store keeps. */
   readonly of: "quota" | "in-flight" | "window";
   /** @internal */
   readonly kind: Kind;
   /** @internal The members that it adds to a limit. */
-  readonly facts: Required<Pick<CheckedNumbers, "calendar" | "fullMs" | "windowSeconds">>;
-  /** @internal What other rooms do for limits with dates, and for works that hold tokens: see `port/dated.ts`. */
-  readonly work: object;
+  readonly numbers: Required<Pick<CheckedNumbers, "calendar" | "fullMs" | "windowSeconds">>;
+  /** @internal What other rooms do for limits with dates, and for works that hold tokens: see `port/kind-rules.ts`. */
+  readonly dateRules: object;
   /** @internal */
-  readonly holding?: object;
+  readonly holdRules?: object;
   /** @internal Where a store in memory keeps records with several amounts. */
   readonly table?: object;
 }
@@ -200,7 +200,7 @@ export interface Policy {
   /** The default cost of a request: the `cost` of each limit. */
   readonly ownCosts: Costs;
   /** @internal What makes its first limit that is no rate. Undefined for a policy of rates alone. */
-  readonly dated?: Dating | undefined;
+  readonly kindCode?: KindCode | undefined;
   /** @internal Its first limit in flight. Undefined for a policy without one. */
   readonly inFlight?: InFlight | undefined;
 }

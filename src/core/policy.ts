@@ -87,7 +87,7 @@ export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): 
   return withComputed(
     { name, limits: Object.freeze(limits) },
     {
-      maxCost, ownCosts, dated: limits.map(({ renews, returns }) => (renews ?? returns)?.dating).find(Boolean),
+      maxCost, ownCosts, kindCode: limits.map(({ renews, returns }) => (renews ?? returns)?.kindCode).find(Boolean),
       inFlight: limits.find((limit): limit is InFlight => limit.kind.isInFlight),
       [Symbol.for("sluice.policy")]: true,
     },

@@ -191,8 +191,8 @@ function bucketsOf(records: Records, policy: Policy): Bucket[] {
   return policy.limits.map((limit) => {
     const bucket = fullBucket(limit);
     const { name, kind } = limit;
-    if (kind.apart === undefined) Object.assign(bucket, records.get(name));
-    else kind.apart.read(records, limit, bucket);
+    if (kind.amounts === undefined) Object.assign(bucket, records.get(name));
+    else kind.amounts.read(records, limit, bucket);
     return bucket;
   });
 }
@@ -201,7 +201,7 @@ function keep(records: Records, { limits }: Policy, buckets: readonly Bucket[]):
   limits.forEach((limit: Limit, i) => {
     const bucket = buckets[i] as Bucket;
     const { name, kind } = limit;
-    if (kind.apart !== undefined) kind.apart.write(records, limit, bucket);
+    if (kind.amounts !== undefined) kind.amounts.write(records, limit, bucket);
     else if (bucket.spent === 0) records.delete(name);
     else records.set(name, bucket);
   });

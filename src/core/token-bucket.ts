@@ -32,10 +32,10 @@ export class TokenBucket {
     const { clock = monotonicClock, ...limit } = ownMembers(options);
     checkClock(clock);
     this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
-    const { dated } = this.#policy;
-    if (dated !== undefined) {
-      const what = { quota: "a quota", "in-flight": "a limit in flight", window: "a window" }[dated.of];
-      throw new TypeError(`Expected \`refill\`, got \`${dated.field}\`. A TokenBucket is a rate; for ${what} use createLimiter`);
+    const { kindCode: other } = this.#policy;
+    if (other !== undefined) {
+      const what = { quota: "a quota", "in-flight": "a limit in flight", window: "a window" }[other.of];
+      throw new TypeError(`Expected \`refill\`, got \`${other.field}\`. A TokenBucket is a rate; for ${what} use createLimiter`);
     }
     this.#clock = clock;
     this.#lost = lostTimeOf(clock);

@@ -7,7 +7,7 @@ import { hasOwn } from "../core/check.js";
 import { markNew } from "../port/charged.js";
 import type { AsyncStore, Store } from "../port/store.js";
 import type { AskOptions, GuardedStore } from "../port/guarded-store.js";
-import { holdingOf } from "../port/dated.js";
+import { holdRulesOf } from "../port/kind-rules.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { isClockError, StoreUnavailableError, withCause, type CauseOf } from "./errors.js";
@@ -182,7 +182,7 @@ export class ConsumeCall extends Call<Decision> {
 
   protected override late(decision: Decision): void {
     const { store } = this.setup;
-    holdingOf(this.#policy)?.giveBackLate({ store, policy: this.#policy, key: this.#key, decision });
+    holdRulesOf(this.#policy)?.giveBackLate({ store, policy: this.#policy, key: this.#key, decision });
   }
 
   protected override failed(error: unknown): void {

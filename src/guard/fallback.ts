@@ -8,7 +8,7 @@ import { STORE_VERBS, type StoreAnswer, type StoreCall } from "../core/records.j
 import { callOf, type SyncStore } from "../port/store.js";
 import type { GuardSetup, LocalCharge } from "../port/guarded-store.js";
 import { isClockError } from "./errors.js";
-import { datedWorkOf, type DatedWork } from "../port/dated.js";
+import { dateRulesOf, type DateRules } from "../port/kind-rules.js";
 
 // Long enough that callers do not make an outage worse, short enough that they return soon after it.
 const RETRY_AFTER_MS = 1_000;
@@ -123,12 +123,12 @@ const MOST = 9_007_199_254_740_991n;
  * Beyond that it is rounded down, but never to zero.
  */
 export function shareOf(policy: Policy, sharedBy: number, costs: Costs): Policy {
-  const work = datedWorkOf(policy);
+  const work = dateRulesOf(policy);
   const limits = policy.limits.map((limit, i) => shareOfLimit(limit, sharedBy, costAt(costs, i), work));
   return definePolicy({ name: policy.name, limits });
 }
 
-function shareOfLimit(limit: Limit, sharedBy: number, cost: number, work: DatedWork | undefined): LimitOptions {
+function shareOfLimit(limit: Limit, sharedBy: number, cost: number, work: DateRules | undefined): LimitOptions {
   const { capacity, unitsPerMs, unitsPerToken } = work?.evenly(limit) ?? limit;
   const share = Math.max(1, Math.floor(capacity / sharedBy), cost);
   if (limit.returns) return { name: limit.name, capacity: share, returns: limit.returns };

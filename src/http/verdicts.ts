@@ -4,7 +4,7 @@ import type { Refused } from "../core/decision.js";
 import { shownKey, type Key } from "../core/key.js";
 import { neverShadow } from "../limiter/shadow.js";
 import { keepInFlight } from "../limiter/verbs/keep-in-flight.js";
-import { holdingOf, type Hold } from "../port/dated.js";
+import { holdRulesOf, type Hold } from "../port/kind-rules.js";
 import type { GateLimiter } from "../limiter/internals.js";
 import { NONE, type FieldList } from "./headers/field.js";
 import { addFields } from "./headers/stacked-fields.js";
@@ -108,9 +108,9 @@ function dropped(work: Work): Verdict {
 function holdOf(charge: GateCharge | GateCharges): Hold | undefined {
   const holds = charge.parts ? charge.parts.find((part) => part.policy.inFlight) : charge;
   // Most policies hold nothing, and pay no call for it.
-  const holding = holds?.policy.inFlight && holdingOf(holds.policy);
-  if (holding === undefined) return undefined;
+  const holdRules = holds?.policy.inFlight && holdRulesOf(holds.policy);
+  if (holdRules === undefined) return undefined;
   const { limiter, key, decision, policy } = charge;
-  const hold = holding.newHold();
+  const hold = holdRules.newHold();
   return keepInFlight(limiter as GateLimiter, key, decision, policy, hold) ? hold : undefined;
 }

@@ -6,7 +6,7 @@ import { isPolicy, type Policy } from "../core/policy.js";
 import { isUnlimited, type Unlimited } from "./unlimited.js";
 import type { StoreVerb } from "../core/records.js";
 import { hasVerb, type Store } from "../port/store.js";
-import { datedWorkOf } from "../port/dated.js";
+import { dateRulesOf } from "../port/kind-rules.js";
 import type { ConsumeOptions } from "./limiter.js";
 
 /** The argument after the key: a cost, or options. */
@@ -84,7 +84,7 @@ function choiceIn(asked: unknown, names: readonly string[], own: OwnPolicy, titl
   checkNames(asked, names);
   const policy = ownOption(asked, "policy");
   if (policy === undefined) return own.policy;
-  if (isPolicy(policy)) datedWorkOf(policy)?.checkStore(own.store, policy, own.policy);
+  if (isPolicy(policy)) dateRulesOf(policy)?.checkStore(own.store, policy, own.policy);
   else if (!isUnlimited(policy)) throw notDefined(policy, "policy", "made by definePolicy, or `unlimited`");
   return policy;
 }

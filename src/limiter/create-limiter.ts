@@ -9,7 +9,7 @@ import { processWide } from "../platform.js";
 import { markNew } from "../port/charged.js";
 import { callOf, type Store, type SyncStore } from "../port/store.js";
 import { openGuard, peekGuarded, type GuardedStore, type GuardSetup } from "../port/guarded-store.js";
-import { datedWorkOf } from "../port/dated.js";
+import { dateRulesOf } from "../port/kind-rules.js";
 import { consumeIn, MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
 import { DOCS } from "../warnings/warnings.js";
 import {
@@ -55,12 +55,12 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
 export function createGateLimiter<S extends Store>(options: LimiterOptions<S>): GateLimiter {
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
-  const store: Store = own.store === undefined ? defaultStore(datedWorkOf(policy)?.storeOptions(policy)) : own.store;
+  const store: Store = own.store === undefined ? defaultStore(dateRulesOf(policy)?.storeOptions(policy)) : own.store;
   if (limiterChecks) limiterChecks.checkStore(store);
   const observer = own.observe ?? null;
   checkClaim(store, policy);
   if (limiterChecks) limiterChecks.checkLimiter(policy, store);
-  datedWorkOf(policy)?.checkStore(store, policy, policy);
+  dateRulesOf(policy)?.checkStore(store, policy, policy);
   const setup: GuardSetup = {
     onStoreError: checkOnStoreError(own.onStoreError), policy, observer,
     makeLocal: (clock) => new MemoryStore({ clock }),

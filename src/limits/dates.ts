@@ -1,11 +1,11 @@
 import { ALL_UNITS, setBucket } from "../core/bucket.js";
-import type { AmountsApart, Bucket, Limit } from "../core/model.js";
+import type { SeparateAmounts, Bucket, Limit } from "../core/model.js";
 
 /** The arithmetic of limits in flight. */
-export const datedAmounts: AmountsApart = {
+export const datedAmounts: SeparateAmounts = {
   spentAt: ({ dates = [] }, now) => unitsAfter(dates, now),
 
-  charge(bucket, limit, now, units, date) {
+  changeUnits(bucket, limit, now, units, date) {
     const dates = datesAt(bucket, limit, now);
     setDates(bucket, limit, typeof date === "number" ? withUnits(dates, date, units) : dates);
   },

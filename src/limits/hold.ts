@@ -1,6 +1,6 @@
 import { monotonicClock } from "../core/clock.js";
 import { encodeKey } from "../core/key.js";
-import type { Hold, TakenTokens } from "../port/dated.js";
+import type { Hold, TakenTokens } from "../port/kind-rules.js";
 import { keepRenewing } from "./renewals.js";
 
 // Of `staleAfterMs`, after a client left. Tokens that are renewed just before come back before the fourth is over.

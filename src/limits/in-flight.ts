@@ -1,10 +1,10 @@
 import { checkOptions, expected, hasOwn, positiveInteger } from "../core/check.js";
 import { takenAt } from "../core/decide.js";
 import type { Policy } from "../core/policy.js";
-import type { Dating, InFlightTimes, Returns } from "../core/model.js";
+import type { KindCode, InFlightTimes, Returns } from "../core/model.js";
 import { HeldRecords } from "./tables/held-records.js";
 import { datedAmounts } from "./dates.js";
-import { datedWork } from "./dated-work.js";
+import { dateRules } from "./date-rules.js";
 import { keepTaken, RequestHold } from "./hold.js";
 import { stopRenewing } from "./renewals.js";
 import { releaseLate, settleLater } from "./settlements.js";
@@ -41,7 +41,7 @@ export function whenDone(options: WhenDoneOptions = {}): Returns {
   const retryAfterMs = timeIn("retryAfterMs", own.retryAfterMs ?? 1_000, 1, LONGEST_MS);
   const maxWorkMs = timeIn("maxWorkMs", own.maxWorkMs ?? ONE_HOUR_MS, staleAfterMs, LONGEST_MS);
   const written = { staleAfterMs, retryAfterMs, maxWorkMs };
-  return Object.freeze(Object.defineProperty(written, "dating", { value: inFlightDating(written) })) as Returns;
+  return Object.freeze(Object.defineProperty(written, "kindCode", { value: inFlightCode(written) })) as Returns;
 }
 
 const ONE_HOUR_MS = 3_600_000;
@@ -61,7 +61,7 @@ const DATES = 16;
 /**
  * Makes the arithmetic of limits in flight. Dates are rounded up to a sixteenth, so a record has at most 18 of them.
  */
-export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): Dating {
+export function inFlightCode({ staleAfterMs, retryAfterMs }: InFlightTimes): KindCode {
   const step = Math.ceil(staleAfterMs / DATES);
   const dateOf = (now: number): number => Math.ceil((now + staleAfterMs) / step) * step - 1;
   return {
@@ -76,11 +76,11 @@ export function inFlightDating({ staleAfterMs, retryAfterMs }: InFlightTimes): D
       },
       retryAfterMs,
       isInFlight: true,
-      apart: datedAmounts,
+      amounts: datedAmounts,
     },
-    facts: { calendar: `${staleAfterMs} ${retryAfterMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
-    work: datedWork,
-    holding: {
+    numbers: { calendar: `${staleAfterMs} ${retryAfterMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
+    dateRules: dateRules,
+    holdRules: {
       keep: keepTaken, newHold: () => new RequestHold(), stop: stopRenewing, later: settleLater, giveBackLate: releaseLate,
     },
     table: HeldRecords,

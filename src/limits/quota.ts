@@ -1,8 +1,8 @@
 import { checkOptions, expected, ownMembers } from "../core/check.js";
 import { takenAt } from "../core/decide.js";
 import type { Policy } from "../core/policy.js";
-import type { Dating, Kind, Renewal } from "../core/model.js";
-import { datedWork } from "./dated-work.js";
+import type { KindCode, Kind, Renewal } from "../core/model.js";
+import { dateRules } from "./date-rules.js";
 import { periodsOf, type PeriodStart } from "./periods.js";
 
 /** The options of {@link daily}. */
@@ -75,15 +75,15 @@ function renewal(every: PeriodStart["every"], days: number, options: object, fir
   if (given["every"] !== undefined && given["every"] !== every) {
     throw new RangeError(expected("every", `"${every}"`, given["every"]));
   }
-  const written = Object.freeze({ every, ...(day === undefined ? {} : { day }), at, timeZone }) as Omit<Renewal, "dating">;
+  const written = Object.freeze({ every, ...(day === undefined ? {} : { day }), at, timeZone }) as Omit<Renewal, "kindCode">;
   const schedule = { every, day: numberOf(every, day), atMs: timeOf(at), zone: checkZone(timeZone) };
   // Three hours more, for the clock of Casey in Antarctica: the largest step back since 1970.
   const fullMs = (days * DAY_SECONDS + 10_800) * 1_000;
   const periodAt = periodsOf(schedule);
-  const dating = quotaDating(
+  const kindCode = quotaCode(
     { calendar: Object.values(written).join(" "), fullMs, windowSeconds: days * DAY_SECONDS }, (now) => periodAt(now)[1],
   );
-  return Object.freeze(Object.defineProperty({ ...written }, "dating", { value: dating })) as Renewal;
+  return Object.freeze(Object.defineProperty({ ...written }, "kindCode", { value: kindCode })) as Renewal;
 }
 
 function numberOf(every: PeriodStart["every"], day: unknown): number {
@@ -110,7 +110,7 @@ function checkZone(timeZone: unknown): string {
 }
 
 /** Makes the arithmetic of a quota whose period at an instant has the last millisecond `dateOf`. */
-export function quotaDating(facts: Dating["facts"], dateOf: (now: number) => number): Dating {
+export function quotaCode(numbers: KindCode["numbers"], dateOf: (now: number) => number): KindCode {
   const kind: Kind = {
     dateOf,
     backTo(from) {
@@ -119,9 +119,9 @@ export function quotaDating(facts: Dating["facts"], dateOf: (now: number) => num
     },
     retryAfterMs: Infinity,
     isInFlight: false,
-    apart: undefined,
+    amounts: undefined,
   };
-  return { field: "renews", of: "quota", kind, facts, work: datedWork };
+  return { field: "renews", of: "quota", kind, numbers, dateRules: dateRules };
 }
 
 /** Returns a copy of a policy, such as one from JSON, with the calendars that its quotas had. */

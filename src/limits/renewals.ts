@@ -4,7 +4,7 @@ import { mapCosts } from "../core/cost.js";
 import type { Costs, InFlight, Move, Origin, Policy, Returns } from "../core/model.js";
 import type { Decision } from "../core/decision.js";
 import type { StoreAnswer } from "../core/records.js";
-import type { HeldWork } from "../port/dated.js";
+import type { HeldWork } from "../port/kind-rules.js";
 import { sharesWork } from "../platform.js";
 import { createHiddenField, type HiddenField } from "../port/hidden.js";
 import { callOf, hasVerb } from "../port/store.js";

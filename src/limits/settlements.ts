@@ -1,4 +1,4 @@
-import type { HeldWork } from "../port/dated.js";
+import type { HeldWork } from "../port/kind-rules.js";
 import { monotonicClock } from "../core/clock.js";
 import { sharesWork } from "../platform.js";
 import { callOf, hasVerb } from "../port/store.js";

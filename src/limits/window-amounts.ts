@@ -1,5 +1,5 @@
 import { ALL_UNITS, setBucket } from "../core/bucket.js";
-import type { AmountsApart, Bucket, Limit } from "../core/model.js";
+import type { SeparateAmounts, Bucket, Limit } from "../core/model.js";
 import { placesOf } from "./dates.js";
 
 // More would cost a store more. With 18, an amount that joined others keeps no token longer than an eighth of the
@@ -13,7 +13,7 @@ export const MOST_AMOUNTS = 18;
  * All tokens of an amount come back after its last date. No two amounts have one last date, and none begins before the
  * one in front of it ends.
  */
-export const windowAmounts: AmountsApart = {
+export const windowAmounts: SeparateAmounts = {
   spentAt(bucket, now) {
     const list = amountsOf(bucket);
     let { spent } = bucket;
@@ -21,7 +21,7 @@ export const windowAmounts: AmountsApart = {
     return spent;
   },
 
-  charge(bucket, limit, now, units, date) {
+  changeUnits(bucket, limit, now, units, date) {
     const list = amountsOf(bucket);
     const latest = limit.kind.dateOf(now);
     const spent = bucket.spent - dropOver(list, latest, now);

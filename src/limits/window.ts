@@ -3,7 +3,7 @@ import { takenAt } from "../core/decide.js";
 import type { Policy } from "../core/policy.js";
 import type { Kind, ReturnsAfter } from "../core/model.js";
 import { WindowTable } from "./tables/window-table.js";
-import { datedWork } from "./dated-work.js";
+import { dateRules } from "./date-rules.js";
 import { windowAmounts } from "./window-amounts.js";
 
 /** A year of 366 days. */
@@ -37,17 +37,17 @@ export function afterMs(ms: number | Pick<ReturnsAfter, "afterMs">): ReturnsAfte
     },
     retryAfterMs: Infinity,
     isInFlight: false,
-    apart: windowAmounts,
+    amounts: windowAmounts,
   };
-  const dating: ReturnsAfter["dating"] = {
+  const kindCode: ReturnsAfter["kindCode"] = {
     field: "returns",
     of: "window",
     kind,
-    facts: { calendar: `after ${length} ms`, fullMs: length - 1, windowSeconds: Math.ceil(length / 1_000) },
-    work: datedWork,
+    numbers: { calendar: `after ${length} ms`, fullMs: length - 1, windowSeconds: Math.ceil(length / 1_000) },
+    dateRules: dateRules,
     table: WindowTable,
   };
-  return Object.freeze(Object.defineProperty({ afterMs: length }, "dating", { value: dating })) as ReturnsAfter;
+  return Object.freeze(Object.defineProperty({ afterMs: length }, "kindCode", { value: kindCode })) as ReturnsAfter;
 }
 
 /** Returns a copy of a policy, such as one from JSON, with the arithmetic that its windows had. */

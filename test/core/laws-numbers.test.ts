@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { createLimiter, definePolicy, perMinute, perSecond, type Decision, type Policy, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { charge, fullBucket, spentAt, type Bucket } from "../../src/core/bucket.js";
+import { changeUnits, fullBucket, spentAt, type Bucket } from "../../src/core/bucket.js";
 import { consume } from "../../src/core/decide.js";
 import { limits, refillMs, type RateNumbers } from "../helpers/arbitraries.js";
 
@@ -54,7 +54,7 @@ describe("L14 · numbers can change", () => {
         const [from, to] = [policy(before).limits[0], policy(after).limits[0]];
         const bucket = fullBucket(from);
         const spent = Math.floor(spentShare * from.size);
-        charge(bucket, from, 5, spent);
+        changeUnits(bucket, from, 5, spent);
         const converted = spentAt(bucket, to, 5);
         const excess = BigInt(converted) * BigInt(from.unitsPerToken) - BigInt(spent) * BigInt(to.unitsPerToken);
         expect(excess).toBeGreaterThanOrEqual(0n);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { definePolicy, type LimitOptions, type Policy, type Renewal } from "sluice";
-import { quotaDating } from "../../src/limits/quota.js";
+import { quotaCode } from "../../src/limits/quota.js";
 import { readings, type Decision } from "../../src/core/decision.js";
 import { simplest } from "../../src/core/limit.js";
 import type { Records } from "../../src/core/records.js";
@@ -22,8 +22,8 @@ function renewalOf({ lengths: list }: Extract<ModelLimit, { kind: "quota" }>): R
   let renews = quotas.get(list);
   if (renews === undefined) {
     const facts = { calendar: list.join(" "), fullMs: Math.max(...list), windowSeconds: 1 };
-    const dating = quotaDating(facts, (now) => periodOf(list, now)[1] - 1);
-    renews = Object.defineProperty({ every: "day", at: "", timeZone: "" }, "dating", { value: dating }) as Renewal;
+    const kindCode = quotaCode(facts, (now) => periodOf(list, now)[1] - 1);
+    renews = Object.defineProperty({ every: "day", at: "", timeZone: "" }, "kindCode", { value: kindCode }) as Renewal;
     quotas.set(list, renews);
   }
   return renews;

@@ -4,7 +4,7 @@ import { createGate, reportCost, type GateOptions, type Outcome, type PassVerdic
 import { guard, LIMIT_KINDS } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { inFlightDating } from "../../src/limits/in-flight.js";
+import { inFlightCode } from "../../src/limits/in-flight.js";
 import { answerOf, end, open, openLater, reader, type Answer, type AnyOptions, type Ask } from "../http/asking.js";
 import { soon } from "../helpers/soon.js";
 import { expectWarnings } from "../setup/warnings.js";
@@ -306,7 +306,7 @@ test.each([["local", [101, 1]], ["allow", undefined]] as const)("L21 · where th
 /** A limit in flight whose tokens come back soon: each test has a time, and so a beat, of its own. */
 function shortChat(staleAfterMs: number): Policy {
   const times = { staleAfterMs, retryAfterMs: 1_000, maxWorkMs: 3_600_000 };
-  return definePolicy({ name: "chat", limits: [CHAT.limits[0] as never, { ...parallel, returns: { ...times, dating: inFlightDating(times) } as never }] });
+  return definePolicy({ name: "chat", limits: [CHAT.limits[0] as never, { ...parallel, returns: { ...times, kindCode: inFlightCode(times) } as never }] });
 }
 
 test("L21 · a handler that goes on long after its client left reports what it used", async () => {

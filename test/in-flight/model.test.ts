@@ -116,7 +116,7 @@ test("L21 · every decision is that of a list of tokens with a date each, under 
 test("L21 · a record has at most 18 dates at any capacity", () => {
   const clock = new ManualClock(1_700_000_000_003);
   const store = new MemoryStore({ clock: clock.now });
-  const { kind } = whenDone({ staleAfterMs: 16_000 }).dating;
+  const { kind } = whenDone({ staleAfterMs: 16_000 }).kindCode;
   const policy = definePolicy({ name: "p", capacity: 1_000_000, returns: whenDone({ staleAfterMs: 16_000 }) });
   const dates = new Set<number>();
   for (let call = 0; call < 16_000; call++) {
@@ -134,7 +134,7 @@ test("L21 · a token is held in the last millisecond of its date, and back in th
   const returns = whenDone({ staleAfterMs: 1_000 });
   const policy = definePolicy({ name: "p", capacity: 1, returns });
   callsOf(store).consume(policy, "key", 1);
-  clock.set(returns.dating.kind.dateOf(clock.now()));
+  clock.set(returns.kindCode.kind.dateOf(clock.now()));
   expect(callsOf(store).peek(policy, "key", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
   clock.advance(1);
   expect(callsOf(store).peek(policy, "key", 1).allowed).toBe(true);

@@ -2,15 +2,15 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { daily, definePolicy, monthly, weekly, type Renewal } from "sluice";
 import { samePolicy } from "../../src/core/policy.js";
-import { datesNear } from "../../src/limits/dated-work.js";
-import type { QuotaDates } from "../../src/port/dated.js";
+import { datesNear } from "../../src/limits/date-rules.js";
+import type { QuotaDates } from "../../src/port/kind-rules.js";
 import { beginningsOf, renewalOf, type Written } from "./local-clock.js";
 import vectors from "./zones.json" with { type: "json" };
 
 const HOUR = 3_600_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 /** The first and last millisecond of the period of an instant, as dates. */
-const periodAt = (renews: Renewal, at: number): string[] => [iso(datesOf(renews, at).dueBefore + 1), iso(renews.dating.kind.dateOf(at))];
+const periodAt = (renews: Renewal, at: number): string[] => [iso(datesOf(renews, at).dueBefore + 1), iso(renews.kindCode.kind.dateOf(at))];
 const datesOf = (renews: Renewal, at: number): QuotaDates => datesNear(definePolicy({ capacity: 1, renews }).limits[0], at);
 
 describe("L20 · the periods of a quota", () => {
@@ -22,7 +22,7 @@ describe("L20 · the periods of a quota", () => {
       for (let i = 0; i + 1 < instants.length; i++) {
         const [begin, next] = [instants[i] as number, instants[i + 1] as number];
         // A record of the first instant is possible: its refunds act.
-        expect([written, next - 1 - begin <= renews.dating.facts.fullMs]).toEqual([written, true]);
+        expect([written, next - 1 - begin <= renews.kindCode.numbers.fullMs]).toEqual([written, true]);
         for (const at of [begin, begin + 1, Math.floor((begin + next) / 2), next - 1]) {
           expect([written, iso(at), ...periodAt(renews, at)]).toEqual([written, iso(at), iso(begin), iso(next - 1)]);
         }
@@ -56,11 +56,11 @@ describe("L20 · the periods of a quota", () => {
     fc.assert(
       fc.property(rules, near, (written, at) => {
         const renews = renewalOf(written);
-        const { kind, facts } = renews.dating;
+        const { kind, numbers } = renews.kindCode;
         const { dueFrom: first, dueBefore: last, due: own, dueAfter: next } = datesOf(renews, at);
         expect([kind.dateOf(first), kind.dateOf(last + 1), kind.dateOf(own + 1)]).toEqual([last, own, next]);
         expect(first).toBeLessThan(last);
-        expect(own - last).toBeLessThanOrEqual(facts.fullMs);
+        expect(own - last).toBeLessThanOrEqual(numbers.fullMs);
         // It keeps two periods. An older one, and then the newer one again, are the same as before.
         expect([kind.dateOf(first - 1) < first, kind.dateOf(at), kind.dateOf(last), ...Object.values(datesOf(renews, at))]).toEqual([true, own, last, first, last, own, next]);
       }),
@@ -92,13 +92,13 @@ describe("L20 · the periods of a quota", () => {
     ["1969-12-31T00:00:00.000Z", "1969-12-31T23:59:59.999Z"],
     ["+275760-08-03T23:59:59.999Z", "+275760-08-03T23:59:59.999Z"],
   ])("L20 · the day of %s ends with its last millisecond", (now, last) => {
-    expect(iso(daily().dating.kind.dateOf(Date.parse(now)))).toBe(last);
+    expect(iso(daily().kindCode.kind.dateOf(Date.parse(now)))).toBe(last);
   });
 
   test("L13 · are looked up once, while now is in one of two periods", () => {
     const asked = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
     onTestFinished(() => asked.mockRestore());
-    const { dateOf } = daily({ timeZone: "Europe/Berlin" }).dating.kind;
+    const { dateOf } = daily({ timeZone: "Europe/Berlin" }).kindCode.kind;
     const [first, next, end] = ["2026-03-09T23:00Z", "2026-03-10T23:00Z", "2026-03-11T23:00Z"].map(Date.parse) as [number, number, number];
     expect([dateOf(first + 5), dateOf(next + 5)]).toEqual([next - 1, end - 1]);
     const count = asked.mock.calls.length;
@@ -142,8 +142,8 @@ describe("daily, weekly and monthly", () => {
     [() => monthly({ day: "5" as never }), 'RangeError: Expected `day` to be a whole number from 1 to 31, got "5"'],
     [() => monthly(5 as never), "TypeError: Expected `options` to be an object, got 5"],
     [() => monthly({ ...daily() } as never), 'RangeError: Expected `every` to be "month", got "day"'],
-    [() => daily().dating.kind.dateOf(Date.parse("+275760-08-04T00:00Z")), "RangeError: Expected `clock()` to be a date before the year 275760, got 8639996544000000"],
-    [() => daily().dating.kind.dateOf(9e15), "RangeError: Expected `clock()` to be a date before the year 275760, got 9000000000000000"],
+    [() => daily().kindCode.kind.dateOf(Date.parse("+275760-08-04T00:00Z")), "RangeError: Expected `clock()` to be a date before the year 275760, got 8639996544000000"],
+    [() => daily().kindCode.kind.dateOf(9e15), "RangeError: Expected `clock()` to be a date before the year 275760, got 9000000000000000"],
   ])("L9 · bad input is refused: %#", (make, message) => {
     let error: unknown;
     try {

@@ -3,7 +3,7 @@ import { definePolicy, monthly, perSecond, whenDone } from "sluice";
 import { describe, expect, test } from "vitest";
 import { ALL_UNITS, fullBucket } from "../../src/core/bucket.js";
 import { consumeRecords } from "../helpers/records.js";
-import { datedWork, datesNear } from "../../src/limits/dated-work.js";
+import { dateRules, datesNear } from "../../src/limits/date-rules.js";
 import { datedAmounts, withUnits } from "../../src/limits/dates.js";
 import { heldCosts } from "../../src/limits/held-work.js";
 
@@ -30,13 +30,13 @@ describe("L21 · the record of a limit in flight", () => {
     ["nothing is left when all dates are over", [5, 100, 20, 1], 21, []],
   ])("L6, L21 · %s", (_, dates, now, kept) => {
     const bucket = { ...fullBucket(limit), dates: [...dates] };
-    datedAmounts.charge(bucket, limit, now, 0, undefined);
+    datedAmounts.changeUnits(bucket, limit, now, 0, undefined);
     expect(bucket.dates).toEqual(kept);
   });
 
   test.each([null, undefined])("L21 · a debit or a credit without an instant (%s) leaves it alone", (date) => {
     const bucket = { ...fullBucket(limit), dates: [1_599, 2] };
-    for (const units of [3, -1]) datedAmounts.charge(bucket, limit, 0, units, date);
+    for (const units of [3, -1]) datedAmounts.changeUnits(bucket, limit, 0, units, date);
     expect(bucket.dates).toEqual([1_599, 2]);
   });
 
@@ -99,7 +99,7 @@ describe("L20 · the dates of a quota", () => {
   test("L20 · need a clock with dates: a copy's monotonicClock has none, and a server's clock is not named", () => {
     const policy = definePolicy({ name: "api", capacity: 1, renews: monthly() });
     const { monotonicClock } = { monotonicClock: () => 0 };
-    const check = (clock: object): void => datedWork.checkStore({ kinds: ["quota"], ...clock }, policy, policy);
+    const check = (clock: object): void => dateRules.checkStore({ kinds: ["quota"], ...clock }, policy, policy);
     expect(() => check({ clock: monotonicClock })).toThrow('Expected a clock of dates for the quota of policy "api", got monotonicClock. Pass `clock: Date.now` to the store');
     for (const clock of [{}, { clock: Date.now }]) check(clock);
   });

@@ -1,7 +1,7 @@
 // The record of a window, amount by amount: the right lists, reckoned by hand.
 import { describe, expect, test } from "vitest";
 import { afterMs, definePolicy } from "../../src/index.js";
-import { charge, fullBucket, isStale, msUntil, spentAt } from "../../src/core/bucket.js";
+import { changeUnits, fullBucket, isStale, msUntil, spentAt } from "../../src/core/bucket.js";
 import type { Bucket } from "../../src/core/model.js";
 import { MOST_AMOUNTS, setAmounts } from "../../src/limits/window-amounts.js";
 
@@ -39,14 +39,14 @@ describe("L22 · the record of a window", () => {
   ];
   test.each(rows)("L22 · %s", (_, before, now, units, from, after) => {
     const bucket = recordOf(...before);
-    charge(bucket, limit, now, units, from);
+    changeUnits(bucket, limit, now, units, from);
     expect(bucket.dates).toEqual(after);
     expect([bucket.spent, bucket.at]).toEqual([after.reduce((sum, each, i) => (i % 3 === 1 ? sum + each : sum), 0), after.at(-3) ?? 0]);
   });
 
   test("L22 · of 19 amounts, the two that are shortest together become one that comes back last", () => {
     const bucket = recordOf(...many);
-    charge(bucket, limit, 8_800, 5);
+    changeUnits(bucket, limit, 8_800, 5);
     const [, first, second] = many;
     expect(bucket.dates).toEqual([...many.slice(0, 1), [second?.[0], 2, first?.[2]], ...many.slice(3), [18_799, 5, 18_799]].flat());
   });
@@ -54,7 +54,7 @@ describe("L22 · the record of a window", () => {
   test("L22 · of equally short neighbors, the earliest become one", () => {
     const even = many.map((_, i) => [9_999 + 500 * i, 1, 9_999 + 500 * i] as const);
     const bucket = recordOf(...even);
-    charge(bucket, limit, 9_000, 5);
+    changeUnits(bucket, limit, 9_000, 5);
     expect(bucket.dates?.slice(0, 6)).toEqual([10_499, 2, 9_999, 10_999, 1, 10_999]);
     expect(bucket.dates).toHaveLength(3 * MOST_AMOUNTS);
   });
@@ -63,15 +63,15 @@ describe("L22 · the record of a window", () => {
     const others = Array.from({ length: 16 }, (_, i) => [11_200 + 500 * i, 1, 11_200 + 500 * i] as const);
     const bucket = recordOf([10_400, 4, 9_999], [10_700, 1, 10_700], ...others);
     // The first two end 300 ms apart, and are 701 ms long.
-    charge(bucket, limit, 9_300, 1);
+    changeUnits(bucket, limit, 9_300, 1);
     expect(bucket.dates?.slice(0, 9)).toEqual([10_400, 4, 9_999, 11_200, 2, 10_700, 11_700, 1, 11_700]);
   });
 
   test("L22 · what was joined is as long as from its first date to the next amount's last", () => {
     const bucket = recordOf([10_400, 4, 9_999], ...many.slice(3));
-    charge(bucket, limit, 8_800, 1);
-    charge(bucket, limit, 8_900, 1);
-    charge(bucket, limit, 9_300, 1);
+    changeUnits(bucket, limit, 8_800, 1);
+    changeUnits(bucket, limit, 8_900, 1);
+    changeUnits(bucket, limit, 9_300, 1);
     // The last two are 100 ms apart, and 500 together with the next one: as short as all others, and later.
     expect(bucket.dates?.slice(-6)).toEqual([18_899, 2, 18_799, 19_299, 1, 19_299]);
     expect(bucket.dates?.slice(0, 3)).toEqual([10_400, 4, 9_999]);
@@ -79,7 +79,7 @@ describe("L22 · the record of a window", () => {
 
   test("L22 · drops what is over before it joins", () => {
     const bucket = recordOf(...many);
-    charge(bucket, limit, 10_000, 5);
+    changeUnits(bucket, limit, 10_000, 5);
     expect(bucket.dates).toEqual([...many.slice(1), [19_999, 5, 19_999]].flat());
   });
 
@@ -98,7 +98,7 @@ describe("L22 · the record of a window", () => {
 
   test("L22 · a record without a list is one amount", () => {
     const bucket = { ...fullBucket(limit), spent: 4, at: 9_999 };
-    charge(bucket, limit, 500, 1);
+    changeUnits(bucket, limit, 500, 1);
     expect(bucket.dates).toEqual([9_999, 4, 9_999, 10_499, 1, 10_499]);
   });
 });

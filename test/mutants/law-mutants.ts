@@ -522,7 +522,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "policy !== null",
   },
   {
-    item: "L20", test: QUOTA, in: "charge",
+    item: "L20", test: QUOTA, in: "changeUnits",
     find: "(bucket.at !== date || !hasOwnDate(bucket, limit, now))",
     replace: "now > (date as number)",
   },
@@ -558,11 +558,11 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: "quotas", in: "choiceIn",
-    find: "datedWorkOf(policy)?.checkStore(own.store, policy, own.policy)",
+    find: "dateRulesOf(policy)?.checkStore(own.store, policy, own.policy)",
     replace: "void 0",
   },
   {
-    item: "L20", test: "quotas", in: "datedWork",
+    item: "L20", test: "quotas", in: "dateRules",
     find: "capacity: capacity / QUOTA_PARTS",
     replace: "capacity",
   },
@@ -578,7 +578,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: "quotas", in: "createGateLimiter",
-    find: "datedWorkOf(policy)?.storeOptions(policy)",
+    find: "dateRulesOf(policy)?.storeOptions(policy)",
     replace: "",
   },
   {
@@ -587,12 +587,12 @@ export const lawMutants: readonly Mutant[] = [
     replace: "all ? cost : Number.MAX_SAFE_INTEGER",
   },
   {
-    item: "L21", test: "model", in: "inFlightDating",
+    item: "L21", test: "model", in: "inFlightCode",
     find: "Math.ceil((now + staleAfterMs) / step)",
     replace: "Math.floor((now + staleAfterMs) / step)",
   },
   {
-    item: "L21", test: "model", in: "charge",
+    item: "L21", test: "model", in: "changeUnits",
     find: "units > 0 ? kind.dateOf(now) : kind.backTo(from)",
     replace: "units > 0 || kind.apart ? kind.dateOf(now) : kind.backTo(from)",
   },
@@ -648,7 +648,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter", in: "ConsumeCall.late",
-    find: "holdingOf(this.#policy)?.giveBackLate(",
+    find: "holdRulesOf(this.#policy)?.giveBackLate(",
     replace: "void (",
   },
   {

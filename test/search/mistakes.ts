@@ -61,7 +61,7 @@ export const MISTAKES: readonly Planted[] = [
   },
   {
     what: "a refusal takes a token where it converts a record", law: "L3", worlds: ["new numbers"],
-    in: "convertStale", find: "charge(bucket, limit, now, 0)", replace: "charge(bucket, limit, now, limit.unitsPerToken)",
+    in: "convertStale", find: "changeUnits(bucket, limit, now, 0)", replace: "changeUnits(bucket, limit, now, limit.unitsPerToken)",
   },
   {
     what: "a record never gets its last unit back", law: "L5", worlds: ["one rate", "two rates"],
@@ -93,11 +93,11 @@ export const MISTAKES: readonly Planted[] = [
   },
   {
     what: "a settlement gives a quota back to the next period", law: "L20", worlds: ["a quota over its edge"], states: 6_000,
-    in: "quotaDating", find: "taken === undefined ? undefined : dateOf(taken)", replace: "undefined",
+    in: "quotaCode", find: "taken === undefined ? undefined : dateOf(taken)", replace: "undefined",
   },
   {
     what: "tokens in flight come back early", law: "L21", worlds: ["in flight with renewals"],
-    in: "inFlightDating", find: "Math.ceil((now + staleAfterMs) / step)", replace: "Math.ceil((now + staleAfterMs / 2) / step)",
+    in: "inFlightCode", find: "Math.ceil((now + staleAfterMs) / step)", replace: "Math.ceil((now + staleAfterMs / 2) / step)",
   },
   {
     what: "a renewal after its date moves the tokens of others", law: "L21", worlds: ["in flight with renewals"], states: 4_000,

@@ -16,8 +16,8 @@ const PERIOD_MS = 2_000;
 /** A quota of periods of 2 s. */
 const shortQuota = (real: Real, name: string, capacity: number) => ({
   name, capacity,
-  renews: Object.defineProperty({ every: "day", at: "00:00", timeZone: "UTC" }, "dating", {
-    value: real.quotaDating({ calendar: "2 s", fullMs: PERIOD_MS, windowSeconds: 2 }, (now) => (Math.floor(now / PERIOD_MS) + 1) * PERIOD_MS - 1),
+  renews: Object.defineProperty({ every: "day", at: "00:00", timeZone: "UTC" }, "kindCode", {
+    value: real.quotaCode({ calendar: "2 s", fullMs: PERIOD_MS, windowSeconds: 2 }, (now) => (Math.floor(now / PERIOD_MS) + 1) * PERIOD_MS - 1),
   }) as never,
 });
 

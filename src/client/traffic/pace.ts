@@ -1,4 +1,4 @@
-import { charge, fullBucket, spentAt, unitsOver, type Bucket } from "../../core/bucket.js";
+import { changeUnits, fullBucket, spentAt, unitsOver, type Bucket } from "../../core/bucket.js";
 import { makeLimit, type Limit, type Refill } from "../../core/limit.js";
 import type { ToldLimit } from "../reading/rate-limit.js";
 
@@ -44,7 +44,7 @@ export function paceWait({ limit, bucket }: Pace, tokens: number, now: number): 
 
 /** Counts `tokens` as sent. A negative number takes them back. */
 export function countSent({ limit, bucket }: Pace, tokens: number, now: number): void {
-  charge(bucket, limit, Math.floor(now), tokens * limit.unitsPerToken);
+  changeUnits(bucket, limit, Math.floor(now), tokens * limit.unitsPerToken);
 }
 
 const reserveOf = ({ limit }: ToldLimit): number => Math.floor((limit ?? 0) / 10);

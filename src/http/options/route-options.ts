@@ -3,7 +3,7 @@ import { ownMembers } from "../../core/check.js";
 import { definePolicy, type PolicyOptions } from "../../core/policy.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
-import { datedWorkOf } from "../../port/dated.js";
+import { dateRulesOf } from "../../port/kind-rules.js";
 import type { Key } from "../../core/key.js";
 import type { ChargeOptions, GivenLimiter, OwnLimiter, SharedOptions } from "./options.js";
 
@@ -25,7 +25,7 @@ function storeOptionsFor(policy: unknown): Parameters<typeof defaultStore>[0] {
   if (typeof policy !== "object") return undefined;
   try {
     const defined = definePolicy(policy as PolicyOptions);
-    return datedWorkOf(defined)?.storeOptions(defined);
+    return dateRulesOf(defined)?.storeOptions(defined);
   } catch {
     return undefined; // the gate throws the same error, after those of other options
   }

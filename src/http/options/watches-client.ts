@@ -33,5 +33,5 @@ export function watchesClient(options: WatchingOptions): boolean {
 
 function mayHold(policy: Limits): boolean {
   const own = ownMembers(policy);
-  return [own, ...(own.limits ?? []).map(ownMembers)].some(({ returns }) => returns?.dating?.kind.isInFlight);
+  return [own, ...(own.limits ?? []).map(ownMembers)].some(({ returns }) => returns?.kindCode?.kind.isInFlight);
 }

@@ -4,7 +4,7 @@ import type { Policy } from "../../core/policy.js";
 import type { TakenCharge } from "../../limiter/charge.js";
 import { internalsOf, type Thunk, type GateLimiter } from "../../limiter/internals.js";
 import { quietly } from "../../limiter/now-or-later.js";
-import type { Hold } from "../../port/dated.js";
+import type { Hold } from "../../port/kind-rules.js";
 import { processWide } from "../../platform.js";
 import { createHiddenField, type HiddenField } from "../../port/hidden.js";
 import { NONE, type FieldList } from "../headers/field.js";

@@ -7,7 +7,7 @@ import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
 import { markCharged, markTier } from "../../port/charged.js";
 import type { Charge, StoreAnswer } from "../../core/records.js";
 import { takesTogether, type Store } from "../../port/store.js";
-import { holdingOf } from "../../port/dated.js";
+import { holdRulesOf } from "../../port/kind-rules.js";
 import type { BucketCharge, Charges, LimiterCharge } from "../charge.js";
 import { plainInternalsOf } from "../internals.js";
 import { orElse, startAll, thenOne } from "../now-or-later.js";
@@ -141,7 +141,7 @@ function chargeGroup(charges: readonly LimiterCharge[]): readonly Decision[] | P
 function releaseAllLate(charges: readonly LimiterCharge[], decisions: readonly Decision[]): void {
   if (!isAllowed(decisions)) return;
   charges.forEach(({ limiter: { store }, policy, encoded: key }, i) =>
-    holdingOf(policy)?.giveBackLate({ store, policy, key, decision: decisions[i] as Decision }));
+    holdRulesOf(policy)?.giveBackLate({ store, policy, key, decision: decisions[i] as Decision }));
 }
 
 function asCharged({ limiter, policy }: LimiterCharge, decision: Decision): Decision {

@@ -3,7 +3,7 @@ import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import type { Policy } from "../../core/policy.js";
 import { chargedBy } from "../../port/charged.js";
-import { holdingOf, type HeldWork } from "../../port/dated.js";
+import { holdRulesOf, type HeldWork } from "../../port/kind-rules.js";
 import { internalsOf, type PlainInternals } from "../internals.js";
 import type { CombinedCharge } from "../charge.js";
 import type { PlainLimiter } from "../limiter.js";
@@ -33,9 +33,9 @@ export function keepInFlight(
 }
 
 function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Decision, life: HeldWork["life"]): boolean {
-  const holding = holdingOf(policy);
-  if (holding === undefined || !decision.allowed || chargedBy(decision) === null) return false;
+  const holdRules = holdRulesOf(policy);
+  if (holdRules === undefined || !decision.allowed || chargedBy(decision) === null) return false;
   if (limiterChecks) limiterChecks.markHandled(decision);
   const { guarded, store } = internalsOf(limiter) as PlainInternals;
-  return holding.keep({ store, guarded, policy, key, decision, life });
+  return holdRules.keep({ store, guarded, policy, key, decision, life });
 }

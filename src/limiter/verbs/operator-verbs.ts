@@ -8,7 +8,7 @@ import type { StoreAnswer, StoreCall } from "../../core/records.js";
 import { peekGuarded } from "../../port/guarded-store.js";
 import { callOf, hasVerb, LONGEST_WAIT_MS } from "../../port/store.js";
 import type { Origin } from "../../core/model.js";
-import { datedWorkOf } from "../../port/dated.js";
+import { dateRulesOf } from "../../port/kind-rules.js";
 import { isUnlimited } from "../unlimited.js";
 import { chosenPolicy, requireVerb, tokensOf } from "../arguments.js";
 import type { Thunk, LimiterInternals, PlainInternals } from "../internals.js";
@@ -51,7 +51,7 @@ export function createOperatorVerbs(
     }
     if (typeof tokens === "number") positiveInteger("cost", tokens);
     const given = tokensOf(chosen, tokens);
-    datedWorkOf(chosen)?.checkGiven(chosen, given, tokens);
+    dateRulesOf(chosen)?.checkGiven(chosen, given, tokens);
     const changes = mapCosts(chosen, given, (each) => (sign > 0 ? each : 0 - each));
     const tooMuch = (): RangeError =>
       new RangeError(`${expected("cost", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);

@@ -7,7 +7,7 @@ import { bucketId, type Policy } from "../../core/policy.js";
 import type { Origin } from "../../core/model.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, checkChargedKey, isCharged, markCharged, tierOf } from "../../port/charged.js";
-import { holdingOf } from "../../port/dated.js";
+import { holdRulesOf } from "../../port/kind-rules.js";
 import { callOf } from "../../port/store.js";
 import { chosenPolicy, requireVerb, tokensOf } from "../arguments.js";
 import type { Thunk, GateLimiter, LimiterInternals, PlainInternals } from "../internals.js";
@@ -72,7 +72,7 @@ export function createSettle(
         // What a release gives back stays its own: a settlement that is made before leaves it alone.
         if (!isRelease) markCharged(decision, by);
         // Tokens in flight would come back late, so this settlement is made again when the store is available.
-        isKept = holdingOf(policy)?.later(isRelease ? make : settle, store, failed) ?? false;
+        isKept = holdRulesOf(policy)?.later(isRelease ? make : settle, store, failed) ?? false;
       };
       const call = callOf("adjust", policy, encoded, changes, { from: origin });
       const made = orElse(() => guarded.ask(call, { inBackground: isInBackground, notAsked }), (error) => {
@@ -105,5 +105,5 @@ export function createSettle(
 // When the tokens were taken: at the instant of the decision, unless tokens in flight were renewed since. The work is
 // done, so they are not renewed again, also if this settlement fails.
 function takenFrom(decision: Decision, policy: Policy): Origin | Promise<Origin> {
-  return holdingOf(policy)?.stop(decision) ?? { at: decision.at, heldAt: decision.at };
+  return holdRulesOf(policy)?.stop(decision) ?? { at: decision.at, heldAt: decision.at };
 }

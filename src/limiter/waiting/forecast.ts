@@ -1,9 +1,9 @@
-import { backFrom, charge, fullBucket, msUntil, spentAt, unitsOver, type Bucket } from "../../core/bucket.js";
+import { returnsFrom, changeUnits, fullBucket, msUntil, spentAt, unitsOver, type Bucket } from "../../core/bucket.js";
 import { isInFlight, readings, type Decision, type Reading } from "../../core/decision.js";
 import { peek } from "../../core/decide.js";
 import { costAt, type Limit } from "../../core/limit.js";
 import { bucketId } from "../../core/policy.js";
-import { datedWorkOf } from "../../port/dated.js";
+import { dateRulesOf } from "../../port/kind-rules.js";
 import type { Charges, LimiterCharge } from "../charge.js";
 
 /** Tokens of one limit that a caller waits for. */
@@ -100,7 +100,7 @@ export function forecastAfter(parts: Parts, wants: readonly Want[], returned: To
     // shows the last date. Of a window it shows the first one: not all of its tokens come back then.
     const least = refill ? (resetMs - 1) * unitsPerMs + 1 : capacity - remaining;
     const spent = Math.max(0, least - back * unitsPerToken);
-    const last = refill ? storeAt : storeAt + (kind.apart && !kind.isInFlight ? nextTokenMs : resetMs) - 1;
+    const last = refill ? storeAt : storeAt + (kind.amounts && !kind.isInFlight ? nextTokenMs : resetMs) - 1;
     buckets.set(bucket, {
       spent, at: last, unitsPerMs, unitsPerToken, limit,
       dates: kind.isInFlight && spent > 0 ? [last, spent] : undefined,
@@ -158,7 +158,7 @@ export function predicted(forecast: Forecast, charges: Charges, wants: readonly 
     const buckets = own.map(({ bucket, limit }) => {
       const known = forecast.buckets.get(bucket) ?? fullBucket(limit);
       const copy = { ...known, dates: known.dates?.slice() };
-      charge(copy, limit, storeNow, (front.get(bucket) ?? 0) * limit.unitsPerToken);
+      changeUnits(copy, limit, storeNow, (front.get(bucket) ?? 0) * limit.unitsPerToken);
       return copy;
     });
     const { policy, cost } = each as LimiterCharge;
@@ -176,8 +176,8 @@ function waitAt(forecast: Forecast, name: string, limit: Limit, wanted: Tokens, 
   if (over === 0) return 0;
   const { kind, capacity } = limit;
   if (kind.isInFlight) return Math.max(0, (bucket.dates?.at(-2) ?? storeNow) - storeNow) + 1;
-  const from = spent === 0 ? kind.dateOf(storeNow) : backFrom(bucket, limit, storeNow);
-  const work = datedWorkOf({ dated: (limit.renews ?? limit.returns)?.dating });
+  const from = spent === 0 ? kind.dateOf(storeNow) : returnsFrom(bucket, limit, storeNow);
+  const work = dateRulesOf({ kindCode: (limit.renews ?? limit.returns)?.kindCode });
   if (work === undefined) return msUntil(over, limit, from, storeNow);
   // Each renewal of a quota brings one capacity, and clears a debt.
   const renewals = Math.ceil((tokens - Math.max(0, capacity - spent)) / capacity) - 1;

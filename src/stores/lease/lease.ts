@@ -257,6 +257,6 @@ function overLeases(store: AsyncStore, inside: OpenGuard, leaseMs: number, now: 
 
 /** Whether a lease may decide: a cost that fits, of a policy of one limit. */
 function isLeasable({ limits, maxCost }: Policy, costs: Costs): costs is number {
-  if (limits.length > 1 || limits[0].kind.apart !== undefined || !Number.isSafeInteger(costs)) return false;
+  if (limits.length > 1 || limits[0].kind.amounts !== undefined || !Number.isSafeInteger(costs)) return false;
   return (costs as number) >= 1 && (costs as number) <= maxCost;
 }

@@ -233,14 +233,14 @@ export class MemoryStore implements SyncStore {
     this.#saltOf(policy.name, salt);
     const buckets = policy.limits.map(fullBucket);
     const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0, slot: 0 }));
-    const tables = policy.limits.map((limit) => (limit.kind.apart === undefined ? this.#table : this.#tableOf(limit)));
+    const tables = policy.limits.map((limit) => (limit.kind.amounts === undefined ? this.#table : this.#tableOf(limit)));
     const entry = { policy, salt, limits, tables, buckets };
     this.#byPolicy.set(policy, entry);
     return entry;
   }
 
   #tableOf({ renews, returns }: Limit): RecordTable {
-    const Table = (renews ?? returns)?.dating.table as KindTable;
+    const Table = (renews ?? returns)?.kindCode.table as KindTable;
     const table = this.#apart.get(Table) ?? new Table(this.#maxKeys, this.#lost, MemoryTable);
     this.#apart.set(Table, table);
     return table;

@@ -127,7 +127,7 @@ export class Grants {
     try {
       const { name, capacity, unitsPerMs, unitsPerToken, fullMs, kind } = limit;
       const [names, tokens] = [batch.map((each) => each.name), batch.map((each) => each.tokens)];
-      const [entry, perToken] = kind.apart ? [`^${name}`, fullMs] : [name, unitsPerToken];
+      const [entry, perToken] = kind.amounts ? [`^${name}`, fullMs] : [name, unitsPerToken];
       const values = [names, entry, tokens, capacity, unitsPerMs, perToken, this.#readNow()];
       const rows = await this.#statements.rows(this.#statement, values);
       return snapshotsOf(rows as readonly Granted[], policy, batch);
@@ -174,8 +174,8 @@ function snapshotsOf(rows: readonly Granted[], policy: Policy, batch: readonly G
   return new Map(
     rows.map(({ granted, spent_after, now_ms }) => {
       const now = Number(now_ms);
-      const [, leadMs = "0", name = granted] = (kind.apart && /^(\d+) (.*)$/s.exec(granted)) || [];
-      const charged = kind.apart ? 0 : (tokens.get(name) as number) * unitsPerToken;
+      const [, leadMs = "0", name = granted] = (kind.amounts && /^(\d+) (.*)$/s.exec(granted)) || [];
+      const charged = kind.amounts ? 0 : (tokens.get(name) as number) * unitsPerToken;
       const bucket = { spent: Number(spent_after) - charged, at: now + Number(leadMs), unitsPerMs, unitsPerToken };
       return [name, new Snapshot(now, [bucket], true)];
     }),

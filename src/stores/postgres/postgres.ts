@@ -186,8 +186,9 @@ export class PostgresStore implements AsyncStore {
   // A decision that certainly needs the other function is not asked for here: a statement would be wasted.
   #askForGrant(turn: QueueTurn<QueuedDecision>, policy: Policy, key: string, costs: Costs): Promise<Snapshot | null> | null {
     const tokens = costAt(costs, 0);
-    const { limits: { length }, dated } = policy;
-    if (this.#grants === null || length > 1 || (dated && dated.of !== "window") || this.#denials.has(policy, key)) return null;
+    const { limits: { length }, kindCode } = policy;
+    const isOther = length > 1 || (kindCode !== undefined && kindCode.of !== "window");
+    if (this.#grants === null || isOther || this.#denials.has(policy, key)) return null;
     if (tokens < 1 || tokens > policy.maxCost) return null;
     const name = rowName(policy, key);
     return name.length > LONGEST_PLAIN_NAME ? null : this.#grants.ask({ turn, policy, name, tokens });

@@ -6,7 +6,7 @@ import type { Policy } from "../../core/policy.js";
 import { PARAMETERS } from "./schema-decide.js";
 import { tableNames } from "./table-names.js";
 import { portableKey } from "../shared/bucket-name.js";
-import type { LimitDates } from "../../port/dated.js";
+import type { LimitDates } from "../../port/kind-rules.js";
 import { clockFault, limitDatesOf, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
@@ -81,7 +81,7 @@ export function readRows(rows: readonly unknown[], what: Operation, parts: reado
       hasNull ||= found.spent_before === null;
       const [now, lag] = [Number(found.now_ms), Number(found.lag)];
       const record = { spent: Number(found.spent_before), unitsPerMs, unitsPerToken };
-      if (!kind.apart || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
+      if (!kind.amounts || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
       // -1, and -1 more for each date.
       const dated = rows.slice(next, (next += -1 - lag)) as FoundLimit[];
       const dates = dated.flatMap((each) => {

@@ -14,7 +14,7 @@ export const PARAMETERS = [
   ["per_ms", "bigint[]"], // per limit: units that refill each ms
   ["per_token", "bigint[]"], // per limit: units in a token
   ["full_ms", "bigint[]"], // per limit: ms from empty to full
-  // Per limit what `LimitDates` of port/dated.ts names so. An array without a number is null:
+  // Per limit what `LimitDates` of port/kind-rules.ts names so. An array without a number is null:
   ["kinds", "text[]"], ["since", "bigint[]"], ["back_to", "bigint[]"],
   ["due_from", "bigint[]"], ["due_before", "bigint[]"], ["due", "bigint[]"], ["due_after", "bigint[]"],
   ["step", "bigint[]"], ["moved", "bigint[]"], ["moved_to", "bigint[]"],

@@ -33,7 +33,7 @@ export class LoneCalls {
   write({ what, parts }: StoreRequest, way?: NodeWay): LoneCall | null {
     if (what !== "c" || parts.length > 1) return null;
     const { policy, tokens, name: key } = parts[0] as StorePart;
-    if (policy.limits.length > 1 || policy.dated !== undefined || typeof tokens !== "number" || tokens === 0) return null;
+    if (policy.limits.length > 1 || policy.kindCode !== undefined || typeof tokens !== "number" || tokens === 0) return null;
     const { run, script, asked } = this.#known.get(policy.limits[0] as Limit) ?? this.#learn(policy.limits[0] as Limit);
     const args = [String(this.#since)];
     // Each argument costs the server and the client time.

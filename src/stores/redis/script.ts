@@ -28,7 +28,7 @@ import { longWay, windowWay } from "./script-long.js";
  *       d: 0
  *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
  *       for a policy with a limit that is no rate, and for a give-back with an instant, then the `LimitDates` of
- *         `port/dated.ts` for each limit, as JSON: `1[{"kind":"window","fullMs":59999}]`
+ *         `port/kind-rules.ts` for each limit, as JSON: `1[{"kind":"window","fullMs":59999}]`
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
  *   if the part fits, the units spent before this request

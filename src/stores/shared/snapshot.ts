@@ -1,6 +1,6 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
-import { datedWorkOf, type DatedPart, type LimitDates } from "../../port/dated.js";
+import { dateRulesOf, type RequestPart, type LimitDates } from "../../port/kind-rules.js";
 import type { Decision } from "../../core/decision.js";
 import { sinceAt } from "../../core/decide.js";
 import { consumeBlocked, peekBlocked } from "../../core/records.js";
@@ -8,7 +8,7 @@ import { StoreError } from "./store-error.js";
 import type { Policy } from "../../core/policy.js";
 
 /** One key of a request: its policy, its name in the store, and the cost, the changes of `adjust`, or a block's ms. */
-export interface StorePart extends DatedPart {
+export interface StorePart extends RequestPart {
   readonly policy: Policy;
   readonly name: string;
 }
@@ -21,15 +21,15 @@ export type PartDates = Required<Pick<StorePart, "from" | "moved" | "to">>;
  * server's clock.
  */
 export function limitDatesOf(parts: readonly StorePart[], now: number | null): readonly LimitDates[] | undefined {
-  if (parts.every(({ policy, from }) => policy.dated === undefined && sinceAt(from, 0) === undefined)) return undefined;
+  if (parts.every(({ policy, from }) => policy.kindCode === undefined && sinceAt(from, 0) === undefined)) return undefined;
   return parts.flatMap((part) => part.policy.limits.map((_, i): LimitDates =>
-    datedWorkOf(part.policy)?.datesOf(part, i, now ?? Date.now()) ?? { kind: "rate", since: sinceAt(part.from, i) }));
+    dateRulesOf(part.policy)?.datesOf(part, i, now ?? Date.now()) ?? { kind: "rate", since: sinceAt(part.from, i) }));
 }
 
 /** The error for parts that a server could not decide at `now`, if the cause is this process's clock. */
 export function clockFault(parts: readonly StorePart[], now: number): StoreError | undefined {
-  const dated = parts.find(({ policy }) => policy.dated);
-  const fault = dated && datedWorkOf(dated.policy)?.clockFault(parts, now);
+  const dated = parts.find(({ policy }) => policy.kindCode);
+  const fault = dated && dateRulesOf(dated.policy)?.clockFault(parts, now);
   return fault === undefined ? undefined : new StoreError("ERR_STORE_CLOCK", fault);
 }
 

@@ -153,7 +153,7 @@ function mayForget(name: string, bucket: Bucket, policies: ReadonlySet<Policy>, 
   if (name === BLOCK) return blockLeft(bucket, now) === 0;
   if (isHeld(name)) return bucket.at < now;
   return [...policies].some(({ limits }) =>
-    limits.some((limit) => limit.kind.apart === undefined && spentAt(bucket, limit, now) === 0));
+    limits.some((limit) => limit.kind.amounts === undefined && spentAt(bucket, limit, now) === 0));
 }
 
 /** Whether a record is one date of a limit in flight, or one amount of a window. */

@@ -5,7 +5,7 @@ import { definePolicy, type Decision, type Policy } from "sluice";
 import { bucketName } from "sluice/store";
 import { BLOCK, BLOCK_LIMIT, blockLeft, redateBlock, type Records } from "../../../src/core/records.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../../helpers/records.js";
-import { charge, fullBucket, backFrom, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
+import { changeUnits, fullBucket, returnsFrom, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import type { Costs, Limit } from "../../../src/core/limit.js";
 import { peek, whileBlocked } from "../../../src/core/decide.js";
 import type { StoreRequest } from "../../../src/stores/redis/protocol.js";
@@ -210,7 +210,7 @@ function seen(records: Records, policy: Policy, now: number): Bucket[] {
     const bucket = records.get(limit.name) ?? fullBucket(limit);
     const { unitsPerMs, unitsPerToken } = limit;
     const spent = spentAt(bucket, limit, now);
-    return { spent, at: backFrom(bucket, limit, now), unitsPerMs, unitsPerToken };
+    return { spent, at: returnsFrom(bucket, limit, now), unitsPerMs, unitsPerToken };
   });
 }
 
@@ -230,7 +230,7 @@ function convertStale(records: Records, stale: readonly Limit[], now: number): v
   for (const limit of stale) {
     const bucket = { ...(records.get(limit.name) as Bucket) };
     if (limit === BLOCK_LIMIT) redateBlock(bucket, now);
-    else charge(bucket, limit, now, 0);
+    else changeUnits(bucket, limit, now, 0);
     records.set(limit.name, bucket);
   }
 }

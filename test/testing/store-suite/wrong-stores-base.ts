@@ -36,7 +36,7 @@ export class FakeServer {
 }
 
 // A limit in flight and a window have records of their own beside that of a rate of their name.
-const recordName = ({ name, kind }: Limit): string => (kind.isInFlight ? "~" : kind.apart ? "^" : "") + name;
+const recordName = ({ name, kind }: Limit): string => (kind.isInFlight ? "~" : kind.amounts ? "^" : "") + name;
 
 /** Waits one turn of the event loop, as a network call would. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

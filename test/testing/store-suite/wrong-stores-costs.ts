@@ -1,6 +1,6 @@
 // Stores that are wrong about costs of several limits, about adjustments or about blocks, each with one mistake.
 import { BLOCK, BLOCK_LIMIT, blockLeft } from "../../../src/core/records.js";
-import { charge, fullBucket, spentAt, type Bucket } from "../../../src/core/bucket.js";
+import { changeUnits, fullBucket, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { mapCosts } from "../../../src/core/cost.js";
 import { costAt } from "../../../src/core/limit.js";
 import type { Decision } from "../../../src/core/decision.js";
@@ -26,7 +26,7 @@ const spending = (after: (spent: number, units: number, size: number) => number)
     change(buckets, policy, changes, now) {
       policy.limits.forEach((limit, i) => {
         const bucket = buckets[i] as Bucket;
-        charge(bucket, limit, now, 0);
+        changeUnits(bucket, limit, now, 0);
         bucket.spent = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, after(bucket.spent, costAt(changes, i) * limit.unitsPerToken, limit.size)));
       });
       return true;
@@ -137,7 +137,7 @@ export const wrongBlocks: readonly WrongStore[] = [
           const buckets = this.load(policy, key, now);
           policy.limits.forEach((limit, i) => {
             const bucket = buckets[i] as Bucket;
-            charge(bucket, limit, now, 0);
+            changeUnits(bucket, limit, now, 0);
             bucket.spent = Math.min(Number.MAX_SAFE_INTEGER, Math.max(bucket.spent, limit.size + forMs * limit.unitsPerMs));
           });
           this.save(policy, key, buckets, now);

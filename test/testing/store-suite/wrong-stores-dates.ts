@@ -9,7 +9,7 @@ import { right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 type Change = (bucket: Bucket, kind: Kind, now: number, place: number) => void;
 
 /** The quota at this place of a policy. */
-export const quotaAt = (policy: Policy, place: number): Kind | undefined => (policy.limits[place] as Limit).renews?.dating.kind;
+export const quotaAt = (policy: Policy, place: number): Kind | undefined => (policy.limits[place] as Limit).renews?.kindCode.kind;
 
 /** The limit in flight at this place of a policy. */
 export const heldAt = (policy: Policy, place: number): Kind | undefined => (policy.limits[place]?.kind.isInFlight ? policy.limits[place].kind : undefined);

@@ -4,7 +4,7 @@ import { costAt, type Limit } from "../../../src/core/limit.js";
 import type { Bucket } from "../../../src/core/bucket.js";
 import type { Origin, Renewal } from "../../../src/core/model.js";
 import { periodsOf } from "../../../src/limits/periods.js";
-import { quotaDating } from "../../../src/limits/quota.js";
+import { quotaCode } from "../../../src/limits/quota.js";
 import type { Policy } from "../../../src/index.js";
 import { nextTurn, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import { afterTaking, costsBut, eachQuota, onReading, onReadingLate, onWriting, quotaAt } from "./wrong-stores-dates.js";
@@ -35,7 +35,7 @@ const byCalendar = (periodsFor: (renewal: Renewal) => PeriodAt): typeof RightSto
   const known = new Map<Policy, Policy>();
   const copyOf = (policy: Policy): Policy => {
     const limits = policy.limits.map((limit: Limit) =>
-      limit.renews ? inheriting(limit, { kind: quotaDating(limit.renews.dating.facts, lastOf(periodsFor(limit.renews))).kind }) : limit);
+      limit.renews ? inheriting(limit, { kind: quotaCode(limit.renews.kindCode.numbers, lastOf(periodsFor(limit.renews))).kind }) : limit);
     const copy = known.get(policy) ?? inheriting(policy, { limits: limits as never });
     known.set(policy, copy);
     return copy;
@@ -106,7 +106,7 @@ export const wrongPeriods: readonly WrongStore[] = [
     }), BERLIN],
   ["ends each period after its usual length", byCalendar((renewal) => {
       const periodAt = periodsOf(startOf(renewal));
-      return (now) => { const [first] = periodAt(now); return [first, first + renewal.dating.facts.windowSeconds * 1_000 - 1]; };
+      return (now) => { const [first] = periodAt(now); return [first, first + renewal.kindCode.numbers.windowSeconds * 1_000 - 1]; };
     }), BERLIN],
   ["begins each period at midnight", byCalendar((renewal) => periodsOf({ ...startOf(renewal), atMs: 0 })), BERLIN],
   ["begins each week on Monday", byCalendar((renewal) => periodsOf({ ...startOf(renewal), ...(renewal.every === "week" && { day: 1 }) })), BERLIN],

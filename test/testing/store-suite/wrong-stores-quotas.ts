@@ -67,7 +67,7 @@ export const wrongQuotas: readonly WrongStore[] = [
   ["charges quotas of a call that is refused", wrongStore({
       async consumeTogether(charges: readonly Charge[]) {
         const decisions = await right.consumeTogether.call(this, charges);
-        const dated = charges.filter(({ policy }) => policy.dated !== undefined && policy.limits.length === 1);
+        const dated = charges.filter(({ policy }) => policy.kindCode !== undefined && policy.limits.length === 1);
         if (decisions.some(({ allowed }) => !allowed)) for (const { policy, key, cost } of dated) await right.consume.call(this, policy, key, cost);
         return decisions;
       },

@@ -30,7 +30,7 @@ type ChangeWindow = (bucket: Bucket, limit: Limit, now: number, place: number) =
 
 function eachWindow(buckets: readonly Bucket[], policy: Policy, now: number, change: ChangeWindow): void {
   policy.limits.forEach((limit, i) => {
-    if (limit.kind.apart && !limit.kind.isInFlight) change(buckets[i] as Bucket, limit, now, i);
+    if (limit.kind.amounts && !limit.kind.isInFlight) change(buckets[i] as Bucket, limit, now, i);
   });
 }
 
@@ -84,7 +84,7 @@ const span = (a: Amount, b: Amount): number => b[0] - a[2];
 const givingBack = (to: (bucket: Bucket, date: number | undefined, units: number, now: number) => void): typeof RightStore =>
   wrongStore({
     change(buckets, policy, changes, now, from) {
-      const isGiven = (change: number, limit: Limit): boolean => Boolean(limit.kind.apart) && !limit.kind.isInFlight && change < 0;
+      const isGiven = (change: number, limit: Limit): boolean => Boolean(limit.kind.amounts) && !limit.kind.isInFlight && change < 0;
       const done = adjust(buckets, policy, costsBut(policy, changes, (change, limit) => (isGiven(change, limit) ? 0 : change)), now, from);
       if (done) eachWindow(buckets, policy, now, (bucket, limit, _now, i) => {
         const date = limit.kind.backTo(from);
@@ -125,7 +125,7 @@ const isStaleBut = (leaveOut: (limit: Limit) => boolean): typeof RightStore =>
     },
   });
 
-const isWindow = ({ kind }: Limit): boolean => kind.apart !== undefined && !kind.isInFlight;
+const isWindow = ({ kind }: Limit): boolean => kind.amounts !== undefined && !kind.isInFlight;
 
 /** The same costs, changed for windows. */
 const changing = (change: (cost: number, policy: Policy, place: number) => number) => (policy: Policy, costs: Costs): Costs =>

@@ -1,4 +1,4 @@
-import { inFlightDating, whenDone } from "../../../limits/in-flight.js";
+import { inFlightCode, whenDone } from "../../../limits/in-flight.js";
 import type { Outcome } from "../../../http/index.js";
 import { createLimiter } from "../../../limiter/create-limiter.js";
 import type { SyncStore } from "../../../port/store.js";
@@ -20,7 +20,7 @@ function briefly() {
   const times = { staleAfterMs: 100 + (servers++ % 100), retryAfterMs: 1_000, maxWorkMs: 3_600_000 };
   // A renewal would come too late on a busy machine, which is a warning.
   const store: SyncStore = Object.assign(new MemoryStore(), { verbs: ["consume", "peek", "adjust"] as const });
-  return { returns: { ...times, dating: inFlightDating(times) }, store };
+  return { returns: { ...times, kindCode: inFlightCode(times) }, store };
 }
 
 /** Cases about the end of work, where the response does not tell it: tokens in flight come back all the same (L21). */

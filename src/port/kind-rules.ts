@@ -7,11 +7,11 @@ import type { GuardedStore } from "./guarded-store.js";
 import type { LimitKind, Store } from "./store.js";
 
 /** What quotas and limits in flight need outside the core. */
-export interface DatedWork {
+export interface DateRules {
   /** With what a server dates the tokens of the limit at `position`. Undefined for a rate. */
-  datesOf(part: DatedPart, position: number, now: number): LimitDates | undefined;
+  datesOf(part: RequestPart, position: number, now: number): LimitDates | undefined;
   /** What is wrong with this process's clock if a server's shows `now`. Undefined when it is right to a period. */
-  clockFault(parts: readonly DatedPart[], now: number): string | undefined;
+  clockFault(parts: readonly RequestPart[], now: number): string | undefined;
   /** The options of a MemoryStore that is made for the policy. */
   storeOptions(policy: Policy): { readonly clock: () => number } | undefined;
   /**
@@ -28,7 +28,7 @@ export interface DatedWork {
 }
 
 /** What the work that holds tokens in flight needs. */
-export interface WorkHolding {
+export interface HoldRules {
   /** Renews the tokens of an allowed decision until {@link stop}. Returns whether there are any. */
   keep(taken: TakenTokens): boolean;
   /** Makes the hold of a request, to give to {@link keep} as the life of its work. */
@@ -86,7 +86,7 @@ export interface HeldWork {
 }
 
 /** A part of a request to a server. */
-export interface DatedPart {
+export interface RequestPart {
   readonly policy: Policy;
   readonly tokens: Costs;
   /** When the tokens that are given back were taken. */
@@ -123,8 +123,9 @@ export interface QuotaDates {
 }
 
 /** Undefined for a policy of rates alone. */
-export const datedWorkOf = ({ dated }: Pick<Policy, "dated">): DatedWork | undefined => dated?.work as DatedWork | undefined;
+export const dateRulesOf = ({ kindCode }: Pick<Policy, "kindCode">): DateRules | undefined =>
+  kindCode?.dateRules as DateRules | undefined;
 
 /** Undefined for a policy without a limit in flight. */
-export const holdingOf = ({ inFlight }: Policy): WorkHolding | undefined =>
-  inFlight?.returns.dating.holding as WorkHolding | undefined;
+export const holdRulesOf = ({ inFlight }: Policy): HoldRules | undefined =>
+  inFlight?.returns.kindCode.holdRules as HoldRules | undefined;

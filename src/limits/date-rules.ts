@@ -3,7 +3,7 @@ import { monotonicClock } from "../core/clock.js";
 import { exceptInFlight } from "../core/cost.js";
 import { costAt, greatestCommonDivisor, sameCosts } from "../core/limit.js";
 import type { Kind, Limit, Policy, Returns } from "../core/model.js";
-import type { DatedPart, DatedWork, LimitDates, QuotaDates } from "../port/dated.js";
+import type { RequestPart, DateRules, LimitDates, QuotaDates } from "../port/kind-rules.js";
 
 // In an outage a 32nd of the local share can be taken at once, and the whole share within a period.
 const QUOTA_PARTS = 32;
@@ -11,7 +11,7 @@ const QUOTA_PARTS = 32;
 const MOST_RENEWALS = 100;
 
 /** What all limits of a policy with quotas or limits in flight do together. */
-export const datedWork: DatedWork = {
+export const dateRules: DateRules = {
   datesOf,
   clockFault(parts, now) {
     const here = Date.now();
@@ -47,11 +47,11 @@ export const datedWork: DatedWork = {
 
 const datesAfter = new WeakMap<Kind, number[]>();
 
-function datesOf({ policy, from, moved = 0, to }: DatedPart, position: number, now: number): LimitDates | undefined {
+function datesOf({ policy, from, moved = 0, to }: RequestPart, position: number, now: number): LimitDates | undefined {
   const limit = policy.limits[position] as Limit;
   const { kind, fullMs, renews, returns } = limit;
   if (!renews && !returns) return undefined;
-  const dates = { kind: (renews ?? returns).dating.of, fullMs, backTo: kind.backTo(from) ?? undefined };
+  const dates = { kind: (renews ?? returns).kindCode.of, fullMs, backTo: kind.backTo(from) ?? undefined };
   if (renews) return { ...dates, ...datesNear(limit, now) };
   if (hasOwn(returns, "afterMs")) return dates;
   const step = fullMs - returns.staleAfterMs + 1;
@@ -98,7 +98,7 @@ function checkStoreKinds(given: object, { name, limits }: Policy, own: Policy): 
       held ??= returns;
       checkSameTimes(name, held, returns);
     } else if (returns !== undefined) checkSameLength(own, `${name} ${limit}`, returns.afterMs);
-    const kind = (renews ?? returns)?.dating.of;
+    const kind = (renews ?? returns)?.kindCode.of;
     if (kind === undefined) continue;
     const kinds = memberOf(store, "kinds");
     if (!Array.isArray(kinds) || !kinds.includes(kind)) {

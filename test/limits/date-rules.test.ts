@@ -2,9 +2,9 @@
 import { daily, definePolicy, monotonicClock, monthly, perSecond, weekly, whenDone, type Renewal } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { samePolicy } from "../../src/core/policy.js";
-import { datedWork, datesNear } from "../../src/limits/dated-work.js";
+import { dateRules, datesNear } from "../../src/limits/date-rules.js";
 import { withReturns } from "../../src/limits/in-flight.js";
-import { quotaDating, withCalendars } from "../../src/limits/quota.js";
+import { quotaCode, withCalendars } from "../../src/limits/quota.js";
 import { writeRequests, type StoreRequest } from "../../src/stores/redis/protocol.js";
 import { limitDatesOf, type StorePart } from "../../src/stores/shared/snapshot.js";
 
@@ -77,8 +77,8 @@ describe("L20 · a server's clock", () => {
     ["long before all dates", -9e15, fault("-9000000000000000")],
   ])("%s", (_, there, expected) => {
     const parts = [monthOf(), rateOf(), allOf()].map((policy) => ({ policy, tokens: 1 }));
-    for (const list of [parts, parts.toReversed(), parts.slice(2)]) expect(datedWork.clockFault(list, there)).toBe(expected);
-    expect(datedWork.clockFault([{ policy: rateOf(), tokens: 1 }], there)).toBeUndefined();
+    for (const list of [parts, parts.toReversed(), parts.slice(2)]) expect(dateRules.clockFault(list, there)).toBe(expected);
+    expect(dateRules.clockFault([{ policy: rateOf(), tokens: 1 }], there)).toBeUndefined();
   });
 });
 
@@ -86,16 +86,16 @@ describe("L20 · the date after so many renewals", () => {
   const first = at("03-11T00:00") - 1;
   test.each([[0, 0], [3, 3], [1, 1], [100, 100], [101, 100], [5_000, 100]])("%d: %d days later", (renewals, days) => {
     const [day] = definePolicy({ capacity: 1, renews: daily() }).limits;
-    expect(datedWork.dateAfter(day, first, renewals)).toBe(first + days * 86_400_000);
-    expect(datedWork.dateAfter(day, first + 86_400_000, renewals)).toBe(first + (days + 1) * 86_400_000);
+    expect(dateRules.dateAfter(day, first, renewals)).toBe(first + days * 86_400_000);
+    expect(dateRules.dateAfter(day, first + 86_400_000, renewals)).toBe(first + (days + 1) * 86_400_000);
   });
 });
 
 /** A quota with periods of 10 ms, and how often its calendar was asked since the last time. */
 function tens() {
   const dateOf = vi.fn((now: number) => Math.floor(now / 10) * 10 + 9);
-  const dating = quotaDating({ calendar: "tens", fullMs: 10, windowSeconds: 1 }, dateOf);
-  const renews = Object.defineProperty({ every: "day", at: "", timeZone: "" }, "dating", { value: dating }) as Renewal;
+  const kindCode = quotaCode({ calendar: "tens", fullMs: 10, windowSeconds: 1 }, dateOf);
+  const renews = Object.defineProperty({ every: "day", at: "", timeZone: "" }, "kindCode", { value: kindCode }) as Renewal;
   const asked = (): number => dateOf.mock.calls.splice(0).length;
   return { limit: definePolicy({ capacity: 1, renews }).limits[0], asked };
 }
@@ -103,7 +103,7 @@ function tens() {
 describe("L13 · a calendar is asked for each date once", () => {
   test("by a line that grows and shrinks", () => {
     const { limit, asked } = tens();
-    const after = (date: number, renewals: number): number[] => [datedWork.dateAfter(limit, date, renewals), asked()];
+    const after = (date: number, renewals: number): number[] => [dateRules.dateAfter(limit, date, renewals), asked()];
     expect([after(9, 3), after(9, 3), after(9, 1), after(9, 5)]).toEqual([[39, 3], [39, 0], [19, 0], [59, 2]]);
     expect([after(19, 1), after(19, 1)]).toEqual([[29, 1], [29, 0]]);
   });
@@ -120,7 +120,7 @@ describe("L13 · a calendar is asked for each date once", () => {
 test("L20 · monotonicClock has no dates, also where a bundler gave it another name", () => {
   Object.defineProperty(monotonicClock, "name", { value: "a" });
   try {
-    expect(() => datedWork.checkStore({ kinds: ["quota"], clock: monotonicClock }, monthOf(), monthOf())).toThrow("Expected a clock of dates");
+    expect(() => dateRules.checkStore({ kinds: ["quota"], clock: monotonicClock }, monthOf(), monthOf())).toThrow("Expected a clock of dates");
   } finally {
     Object.defineProperty(monotonicClock, "name", { value: "monotonicClock" });
   }
