@@ -18,7 +18,7 @@ import { build } from "esbuild";
 // That a store answers calls in one method, and that all its answers are checked, costs createLimiter 470 more.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 33_100,
+  ".": 33_150,
   "./store": 15_150,
   "./node": 22_900,
   "./express": 22_700,
@@ -38,7 +38,7 @@ const budgets = {
   "createLimiter and RedisStore": 31_700,
   "createFetch only": 7_850, // 430 of it copy a call, 530 read the waits of real APIs, 140 read members as `fetch` does; goal 7,000
   "createWaiter beside createLimiter": 5_250,
-  "TokenBucket only": 4_550,
+  "TokenBucket only": 4_650, // 110 of it refuse perMinute(5, 15)
   "quotas beside createLimiter": 2_650, // goal 900
   "parseRetryAfter only": 890,
   "createLimiter only, by CommonJS": 42_700, // without the checks, 9 kB; nothing else is shaken off

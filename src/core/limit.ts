@@ -50,10 +50,8 @@ interface LimitNumbers {
   /** Names the limit within its policy: 1 to 64 letters, digits and `_ - .`. Default: its position, `"1"`, `"2"`, … */
   readonly name?: string | undefined;
   /**
-   * Whole tokens that the bucket can hold: the largest burst. At least 1. Only a rate can do without.
-   *
-   * A rate may leave it out. It is then the tokens of `refill`, and a change of `refill` changes both. An explicit
-   * `undefined` throws.
+   * Whole tokens that the bucket can hold: the largest burst. At least 1. A rate may leave it out: it is then the tokens
+   * of `refill`. An explicit `undefined` throws.
    *
    * `refill: perMinute(100)` grants 100 at once, and 100 a minute after that: up to 200 in the first minute. For never
    * more than 100 in any minute write `capacity: 100, returns: afterMs(60_000)`.
@@ -69,25 +67,32 @@ interface LimitNumbers {
 }
 
 /**
- * Refills `tokens` (a whole number) every second, evenly. For half a token, write `{ tokens: 1, everyMs: 2000 }`.
+ * Refills `tokens` (a whole number) every second, evenly. For another period write `{ tokens: 5, everyMs: 900_000 }`.
  * @example
  * const limit = { capacity: 30, refill: perSecond(5) };
  */
-export const perSecond = (tokens: number): Refill => ({ tokens, everyMs: 1_000 });
+export const perSecond: (tokens: number) => Refill = /* @__PURE__ */ refillEach(1_000);
 
 /** Refills `tokens` every minute, evenly: `{ capacity: 30, refill: perMinute(100) }`. */
-export const perMinute = (tokens: number): Refill => ({ tokens, everyMs: 60_000 });
+export const perMinute: (tokens: number) => Refill = /* @__PURE__ */ refillEach(60_000);
 
 /** Refills `tokens` every hour, evenly. `perHour(3)` is one token every twenty minutes. */
-export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000 });
+export const perHour: (tokens: number) => Refill = /* @__PURE__ */ refillEach(3_600_000);
 
 /** Refills `tokens` every 24 hours, evenly: `{ name: "api", refill: perDay(100) }`. */
-export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
+export const perDay: (tokens: number) => Refill = /* @__PURE__ */ refillEach(86_400_000);
+
+// `perMinute(5, 15)` reads as 5 in 15 minutes, and would be 5 a minute. `[5, 10].map(perMinute)` passes three arguments.
+function refillEach(everyMs: number): (tokens: number) => Refill {
+  return (tokens, ...more: unknown[]) => {
+    if (more.length !== 1) return { tokens, everyMs };
+    const ms = String(everyMs * ((more[0] as number) > 0 ? Number(more[0]) : 15)).replace(/\B(?=(?:\d{3})+$)/g, "_");
+    throw new TypeError(`Expected one number, got two. For another period write { tokens: ${show(tokens)}, everyMs: ${ms} }`);
+  };
+}
 
 /** The names of all {@link LimitOptions}. */
-export const LIMIT_OPTIONS = [
-  "name", "capacity", "refill", "renews", "returns", "cost", "unit",
-] as const satisfies readonly (keyof LimitOptions)[];
+export const LIMIT_OPTIONS: readonly (keyof LimitOptions)[] = ["name", "capacity", "refill", "renews", "returns", "cost", "unit"];
 
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
@@ -157,9 +162,7 @@ const ABSENT: object = {
 const REFILL_TEXT = "an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`";
 const explainRefill = (): string => " of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)";
 
-/**
- * Adds members that the object lacks, and that copies by `structuredClone`, JSON or RPC leave out. Freezes the object.
- */
+/** Adds members that the object lacks, and that copies by `structuredClone`, JSON or RPC leave out. Freezes the object. */
 export function withComputed<Written extends object, Computed extends object>(
   written: Written, computed: Computed,
 ): Readonly<Written & Computed> {

@@ -2,7 +2,7 @@ import { fullBucket } from "../core/bucket.js";
 import { lostTimeOf, monotonicClock, readClock, type Clock } from "../core/clock.js";
 import { consume } from "../core/decide.js";
 import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
-import { perSecond, type LimitOptions } from "../core/limit.js";
+import type { LimitOptions } from "../core/limit.js";
 import { definePolicy } from "../core/policy.js";
 import type { GateLimiter, LimiterInternals } from "../limiter/internals.js";
 import type { Unlimited } from "../limiter/unlimited.js";
@@ -65,7 +65,7 @@ export function callerOf(key: unknown): Key {
 export const NOT_ASKED = Symbol("not asked");
 
 // One bucket for each gate in this process.
-const LANE: LimitOptions = { capacity: 100, refill: perSecond(100) };
+const LANE: LimitOptions = { capacity: 100, refill: { tokens: 100, everyMs: 1_000 } };
 
 const TOO_MANY =
   "More than 100 CORS preflights came at once, or 100 per second, and the others are limited like any request. " +

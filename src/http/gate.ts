@@ -3,7 +3,7 @@ import { expected, hasOwn, notDefined, ownMembers, wholeNumber } from "../core/c
 import { neverFits, parseCost, type Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
-import { makeLimit, perSecond } from "../core/limit.js";
+import { makeLimit } from "../core/limit.js";
 import { isPolicy, makePolicy, type Policy, type PolicyOptions } from "../core/policy.js";
 import type { Store } from "../port/store.js";
 import type { LimiterCharge } from "../limiter/charge.js";
@@ -174,7 +174,7 @@ function limiterOf<Request, Rest extends readonly unknown[]>(
 
 // Placeholder for a limiter that gets another policy with each request. Never charged.
 function picked(): PolicyOptions {
-  return makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
+  return makePolicy("", [makeLimit({ capacity: 1, refill: { tokens: 1, everyMs: 1_000 } }, "")]);
 }
 
 /** Takes from a limiter of `createLimiter`. */

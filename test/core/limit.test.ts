@@ -16,6 +16,24 @@ describe("limits", () => {
     ]);
   });
 
+  test("a period as the second argument is refused, and the message has the rate that it means", () => {
+    const rates = { perSecond, perMinute, perHour, perDay } as unknown as Record<string, (...given: unknown[]) => unknown>;
+    const cures: Array<[name: string, given: unknown[], code: string]> = [
+      ["perMinute", [5, 15], "{ tokens: 5, everyMs: 900_000 }"],
+      ["perSecond", [100, 10], "{ tokens: 100, everyMs: 10_000 }"],
+      ["perHour", [3, 6], "{ tokens: 3, everyMs: 21_600_000 }"],
+      ["perDay", [1, 30], "{ tokens: 1, everyMs: 2_592_000_000 }"],
+      ["perHour", [5, { every: 2 }], "{ tokens: 5, everyMs: 54_000_000 }"],
+      ["perMinute", [5, undefined], "{ tokens: 5, everyMs: 900_000 }"],
+      ["perMinute", [5, 0], "{ tokens: 5, everyMs: 900_000 }"],
+    ];
+    for (const [name, given, code] of cures) {
+      const text = `Expected one number, got two. For another period write ${code}`;
+      expect(() => rates[name]?.(...given)).toThrow(new TypeError(text));
+    }
+    for (const each of Object.values(rates)) expect([5, 10].map(each)).toEqual([each(5), each(10)]);
+  });
+
   test("a rate is kept in lowest terms and never rounded", () => {
     fc.assert(
       fc.property(limits, (limit) => {
