@@ -31,3 +31,12 @@ export function thrownText(error: unknown): string {
     return "it threw a value that cannot be read"; // a proxy, or a getter that throws
   }
 }
+
+/** Why a store failed: the error of the connection behind a timeout, if it is known. */
+export function reasonText(error: unknown): string {
+  const { cause } = Object(error) as { readonly cause?: unknown };
+  if (cause === undefined) return thrownText(error);
+  // An error of several addresses has no message of its own.
+  const { errors } = Object(cause) as { readonly errors?: readonly unknown[] };
+  return thrownText(cause) || (Array.isArray(errors) ? thrownText(errors[0]) : thrownText(error));
+}

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import type { Decision } from "../core/decision.js";
 import { SluiceError } from "../core/errors.js";
-import { MAY_BE_DONE, Misuse, StoreFailure, thrownText, type CommandIo } from "./io.js";
+import { MAY_BE_DONE, Misuse, reasonText, StoreFailure, thrownText, type CommandIo } from "./io.js";
 import { findLimiter, type FoundLimiter } from "./find-limiter.js";
 import { readOrder, type Order, type Verb } from "./read-order.js";
 import { doneText, leftText, nothingText, UNKNOWN_TEXT } from "./sentences.js";
@@ -18,10 +18,11 @@ Shows what a caller has left, and changes it, through the limiters of your own s
   <module>           a file that exports limiters, such as ./limits.mjs
   <limiter>          the name of the export, such as interactive
   <key ...>          the key, part by part: user 42 for the key ["user", 42]; or as JSON: '["user"]' for one part
+                     an address is read in any form: address 2001:db8::1 for the key ["address", "2001:db8::/64"]
   --cost 10          the tokens to give or take; for peek, the cost to ask for. For several limits tokens=500,requests=1
   --for 10min        how long to block (s, min, h, d). --for 0 ends a block
-                     an address is read in any form: address 2001:db8::1 for the key ["address", "2001:db8::/64"]
-  --ipv6-prefix 56   for addresses, if your gate passes this prefix to addressKey
+  --ipv6-prefix 56   the addresses in the key are networks of addressKey, with this prefix of your gate
+  --exactly          the addresses in the key are as you write them
   --policy gold      a policy that the module exports, for a caller of a tier: gold, or tiers.gold
   --reason "..."     printed with what was done, for your records
   --json             the answer as JSON
@@ -48,10 +49,12 @@ export async function operate(verb: Verb, args: readonly string[], io: CommandIo
     io.change = "done";
   }
   // At once: an operator who does not see that it was done would do it again.
-  if (!order.json) io.stdout.write(doneText(order, before));
+  if (!order.json && verb !== "peek") io.stdout.write(doneText(order, found, before));
   const left = verb === "peek" ? before : await peekAfter(order, found);
   if (order.json) io.stdout.write(`${JSON.stringify(jsonAnswer(order, found, before, left))}\n`);
-  else io.stdout.write((left === null ? UNKNOWN_TEXT : leftText(order, found, left)) + nothingText(order, found, before));
+  else if (left === null) io.stdout.write(UNKNOWN_TEXT);
+  else if (verb !== "peek") io.stdout.write(leftText(order, found, left, before));
+  else io.stdout.write(`${leftText(order, found, left)}${nothingText(order, found, left)}`.trimEnd() + "\n");
 }
 
 /** The answer for programs. `before` is absent for `peek`. `left` is null if the store did not answer a second time. */
@@ -118,6 +121,6 @@ async function askStore<T>(call: () => T | Promise<T>, isChange: boolean): Promi
     // The open circuit breaker did not call the store. After any other failure the store may have done it.
     const isOpen = error instanceof SluiceError && error.code === "ERR_STORE_OPEN";
     const done = !isChange ? "" : isOpen ? "It was not done. " : `${MAY_BE_DONE}. `;
-    throw new StoreFailure(`The store failed: ${thrownText(error)}${code}. ${done}${cure}`);
+    throw new StoreFailure(`The store failed: ${reasonText(error)}${code}. ${done}${cure}`);
   }
 }

@@ -2,7 +2,7 @@ import { parseArgs, type ParseArgsConfig } from "node:util";
 import type { Cost } from "../core/cost.js";
 import type { Key, KeyPart } from "../core/key.js";
 import { Misuse } from "./io.js";
-import { writtenAddress } from "./written-address.js";
+import { readKey } from "./read-key.js";
 
 /** What an operator may do. */
 export type Verb = "peek" | "credit" | "debit" | "block" | "reset";
@@ -16,10 +16,12 @@ export interface Order {
   readonly key: Key;
   /** How the key was read, for the operator. Empty if it was read as it was typed. */
   readonly notes: readonly string[];
+  /** Whether an IPv6 address was cut to the default prefix, which the gate may not have. */
+  readonly isDefaultPrefix: boolean;
   /** What to look for, to give or to take. Undefined for the policy's own. */
   readonly cost: Cost | undefined;
   readonly forMs: number;
-  /** As it was written. Empty without one. */
+  /** In words. Empty without one. */
   readonly forText: string;
   readonly tier: string | undefined;
   readonly reason: string | undefined;
@@ -36,6 +38,7 @@ const ORDER_OPTIONS = {
   json: { type: "boolean" },
   memory: { type: "boolean" },
   "ipv6-prefix": { type: "string" },
+  exactly: { type: "boolean" },
 } as const satisfies ParseArgsConfig["options"];
 
 /** What each verb needs beside a key, in the form that a mistake shows. */
@@ -58,12 +61,14 @@ export function readOrder(verb: Verb, args: readonly string[]): Order {
     throw new Misuse("Expected --for, such as --for 10min, or --for 0 to end a block, got nothing");
   if (verb !== "block" && values.for !== undefined) throw new Misuse(`Expected no --for: it is for block, not for ${verb}`);
   const typed = more.length === 0 ? keyOfText(first) : ([first, ...more] as [KeyPart, ...KeyPart[]]);
-  const { key, notes } = addressInKey(typed, prefixOfText(values["ipv6-prefix"] ?? "64"));
+  const prefix = values["ipv6-prefix"];
+  const ipv6Prefix = prefix === undefined ? undefined : prefixOfText(prefix);
+  const duration = values.for === undefined || values.for === "0" ? { ms: 0, text: "" } : durationOfText(values.for);
   return {
-    verb, file, name, cost, key,
-    notes: [...notes, ...tupleHint(typed)],
-    forMs: values.for === undefined || values.for === "0" ? 0 : durationOfText(values.for),
-    forText: values.for?.trim() ?? "",
+    verb, file, name, cost,
+    ...readKey(typed, { exactly: values.exactly === true, ipv6Prefix }),
+    forMs: duration.ms,
+    forText: duration.text,
     tier: values.policy,
     reason: values.reason,
     json: values.json === true,
@@ -92,11 +97,12 @@ function costOfText(text: string): Cost {
 
 const TIME_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Reads a duration such as `"10s"` or `"2min"` in milliseconds. */
-function durationOfText(text: string): number {
-  const [, count, unit] = /^(\d+)\s*(ms|s|min|h|d)$/.exec(text.trim()) ?? [];
-  if (unit === undefined) throw new Misuse(`Expected a time such as 10s, 500ms or 2min, got "${text}"`);
-  return Number(count) * (TIME_UNITS[unit] as number);
+/** Reads a duration such as `"10s"` or `"2min"`. A minute is also `m`, as in other tools. */
+function durationOfText(text: string): { readonly ms: number; readonly text: string } {
+  const [, count = "", written] = /^(\d+)\s*(ms|s|m|min|h|d)$/.exec(text.trim()) ?? [];
+  if (written === undefined) throw new Misuse(`Expected a time such as 10s, 500ms or 2min, got "${text}"`);
+  const unit = written === "m" ? "min" : written;
+  return { ms: Number(count) * (TIME_UNITS[unit] as number), text: `${count} ${unit}` };
 }
 
 /** Reads how many bits of an IPv6 address make a caller. */
@@ -112,49 +118,4 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new Misuse((error as Error).message);
   }
-}
-
-/** A key, and what the operator should know of how it was read. */
-interface ReadKey {
-  readonly key: Key;
-  readonly notes: readonly string[];
-}
-
-/**
- * The key with the address after the part `"address"` as `addressKey` writes it. All other parts stay as they were
- * typed: a user may be named `::1`, and a module may use the raw address as a key.
- */
-function addressInKey(typed: Key, ipv6Prefix: number): ReadKey {
-  if (typeof typed === "string") return { key: typed, notes: [] };
-  const notes: string[] = [];
-  const parts = typed.map((part, i): KeyPart => {
-    const found = i > 0 && typed[i - 1] === "address" && typeof part === "string" ? writtenAddress(part, ipv6Prefix) : undefined;
-    if (found?.taken !== undefined) notes.push(`Took the first address of the list: ${found.taken}.`);
-    if (found === undefined && i > 0 && typed[i - 1] === "address") {
-      notes.push(`addressKey makes no key of ${part}, so this is no caller of a gate that uses it.`);
-    }
-    const bits = Number(/\/(\d+)$/.exec(found?.key[1] ?? "")?.[1] ?? ipv6Prefix);
-    if (bits !== ipv6Prefix) notes.push(otherPrefixNote(bits, ipv6Prefix));
-    return found?.key[1] ?? part;
-  });
-  return { key: parts as [KeyPart, ...KeyPart[]], notes };
-}
-
-/** A gate has no key of a network of another length than its own. */
-function otherPrefixNote(bits: number, ipv6Prefix: number): string {
-  const own = `A gate with the ipv6Prefix ${ipv6Prefix}${ipv6Prefix === 64 ? ", the default," : ""} has no key of ${bits} bits`;
-  return `${own}, so this is no caller of it. If yours has ${bits}, add --ipv6-prefix ${bits}.`;
-}
-
-/** One text that looks like a tuple is another key than the tuple. Says how to write that. */
-function tupleHint(typed: Key): readonly string[] {
-  if (typeof typed !== "string") return [];
-  const [, after = typed] = /^\W*address["'\s:=,](.*?)["'\s\]]*$/i.exec(typed) ?? [];
-  const address = after.replace(/^["'\s=,]+/, "");
-  if (writtenAddress(address) !== undefined) return [`The key is one text. For the key of addressKey write: address ${address}.`];
-  if (!/[\s:]|^\[/.test(typed)) return [];
-  const parts = typed.split(/[\s:"',[\]{}]+/).filter((part) => part !== "");
-  const [first = "user", second = "42", ...others] = parts;
-  const tuple = [first, second, ...others];
-  return [`The key is one text. For the tuple ${JSON.stringify(tuple)} write its parts with blanks between: ${tuple.join(" ")}.`];
 }

@@ -8,13 +8,19 @@ import type { Order } from "./read-order.js";
 /** Follows the sentence that says what was done. */
 export const UNKNOWN_TEXT = "What is left is unknown: the store did not answer.\n";
 
-/** What is left to a caller, in words: a line for each limit, and one for the next call. */
-export function leftText({ key, name, notes }: Order, found: FoundLimiter, decision: Decision): string {
-  const { policy, limits } = decision;
+/** What is left to a caller, in words: a line for each limit, and one for the next call. `peek` has no `before`. */
+export function leftText({ key, name, notes }: Order, found: FoundLimiter, left: Decision, before?: Decision): string {
+  const { policy, limits } = left;
   const who = `${callerText(key)}, "${policy}" of ${name}`;
-  const rows = limits?.map((each) => `\n  ${each.limit}: ${readingText(each)}`).join("") ?? ` ${readingText(decision)}`;
+  const one = (reading: Reading, was?: Reading): string => readingText(reading) + hadText(reading, was);
+  const rows = limits?.map((each, i) => `\n  ${each.limit}: ${one(each, before?.limits?.[i])}`) ?? [` ${one(left, before)}`];
   const read = notes.map((note) => `${printable(note)}\n`).join("");
-  return `${who}:${rows}\n${nextText(decision)}\n${tierText(name, found)}${read}`;
+  return `${who}:${rows.join("")}\n${nextText(left)}\n${tierText(name, found)}${read}`;
+}
+
+/** What a limit had before the change, so that it can be undone. */
+function hadText({ remaining }: Reading, was: Reading | undefined): string {
+  return was === undefined || was.remaining === remaining ? "" : `; ${grouped(was.remaining)} before`;
 }
 
 /** A caller of another tier has other numbers than the limiter. */
@@ -25,14 +31,14 @@ function tierText(name: string, { ownPath, otherTiers }: FoundLimiter): string {
 }
 
 /**
- * A full bucket and none look alike, so a key that was written wrongly looks like one that is free to call. Numbers of
- * the caller's own were found by the key, so it is right.
+ * A full bucket and none look alike (law L4), so a key that was written wrongly looks like a caller who has been quiet.
+ * Numbers of the caller's own were found by the key, so it is right.
  */
-export function nothingText({ verb, key, forMs }: Order, { ownPath }: FoundLimiter, before: Decision): string {
-  const asks = verb === "peek" || verb === "reset" || verb === "credit" || (verb === "block" && forMs === 0);
-  if (!asks || ownPath !== undefined || !isUntouched(before)) return "";
-  const was = verb === "peek" ? "is" : "was";
-  return `Nothing ${was} spent under ${callerText(key)}, and no block ${was} left: is this the key?\n`;
+export function nothingText({ verb, isDefaultPrefix }: Order, { ownPath }: FoundLimiter, before: Decision): string {
+  if (ownPath !== undefined || !isUntouched(before)) return "";
+  const prefix = isDefaultPrefix ? ", and the prefix of your gate (--ipv6-prefix)" : "";
+  const text = `Nothing ${verb === "peek" ? "is" : "was"} spent under this key: right for a caller who has been quiet`;
+  return `${text}; check the spelling${prefix} otherwise.`;
 }
 
 /** Whether the limits of a decision are full and no block is left. */
@@ -43,9 +49,9 @@ function isUntouched(decision: Decision): boolean {
 }
 
 /** What was done, in a sentence. `before` is what was left before it. */
-export function doneText({ verb, key, cost = 0, forMs, forText, reason }: Order, before: Decision): string {
+export function doneText(order: Order, found: FoundLimiter, before: Decision): string {
+  const { verb, key, cost = 0, forMs, forText, reason } = order;
   const who = callerText(key);
-  const because = reason === undefined ? "" : ` Reason: ${printable(reason)}`;
   const text = {
     peek: "",
     credit: `Gave ${costText(cost)} to ${who}.${backText(cost, before)}`,
@@ -53,7 +59,8 @@ export function doneText({ verb, key, cost = 0, forMs, forText, reason }: Order,
     block: forMs === 0 ? `Ended the block of ${who}.` : blockedText(who, forMs, forText, before),
     reset: `Reset ${who}: all tokens are back, and no block is left.`,
   }[verb];
-  return text === "" ? "" : `${text}${because}\n`;
+  const because = reason === undefined ? "" : `Reason: ${printable(reason)}`;
+  return `${[text, nothingText(order, found, before), because].filter((each) => each !== "").join(" ")}\n`;
 }
 
 /** A block ends at the later of two ends. */

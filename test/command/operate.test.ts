@@ -33,6 +33,7 @@ function service() {
   });
   return { clock, exports: { interactive, chat, both: combine({ interactive, chat }), patient: createWaiter(interactive), tiers: { gold }, port: 3_000 } };
 }
+const QUIET = "Nothing was spent under this key: right for a caller who has been quiet; check the spelling otherwise.";
 let of: ReturnType<typeof service>;
 let files = 0;
 let limits: string;
@@ -65,7 +66,7 @@ const said = async (...args: string[]): Promise<string> => {
 describe("peek", () => {
   test("says what is left to the caller, and whether a call now is allowed", async () => {
     const key = ["user", 42] as const;
-    expect(await said("peek", limits, "interactive", "user", "42")).toBe('["user","42"], "interactive" of interactive: 30 of 30 left, full\nA call now is allowed.\nNothing is spent under ["user","42"], and no block is left: is this the key?\n');
+    expect(await said("peek", limits, "interactive", "user", "42")).toBe('["user","42"], "interactive" of interactive: 30 of 30 left, full\nA call now is allowed.\nNothing is spent under this key: right for a caller who has been quiet; check the spelling otherwise.\n');
     of.exports.interactive.consume(key, 30);
     expect(await said("peek", limits, "interactive", "user", "42")).toBe('["user","42"], "interactive" of interactive: 0 of 30 left, full in 6 s\nA call now is refused: ask again in 200 ms.\n');
     expect(await said("peek", limits, "interactive", "user", "42", "--cost", "31")).toContain("A call of the cost 31 now is never allowed: it costs more than the capacity.");
@@ -102,7 +103,7 @@ describe("what changes something", () => {
 
   test("debit takes, credit gives, each with its reason", async () => {
     expect(await said("debit", limits, "interactive", "user", "42", "--cost", "20", "--reason", "ticket 7")).toBe(
-      'Took 20 tokens from ["user","42"]. Reason: ticket 7\n["user","42"], "interactive" of interactive: 10 of 30 left, full in 4 s\nA call now is allowed.\n',
+      'Took 20 tokens from ["user","42"]. Nothing was spent under this key: right for a caller who has been quiet; check the spelling otherwise. Reason: ticket 7\n["user","42"], "interactive" of interactive: 10 of 30 left, full in 4 s; 30 before\nA call now is allowed.\n',
     );
     expect(left(["user", 42])).toBe(10);
     expect(await said("credit", limits, "interactive", "user", "42", "--cost", "1")).toContain('Gave 1 token to ["user","42"].\n');
@@ -110,13 +111,13 @@ describe("what changes something", () => {
   });
 
   test("names the limits of several", async () => {
-    expect(await said("debit", limits, "chat", "ann", "--cost", "requests=10,month=500")).toMatch(/^Took 10 of requests, 500 of month from "ann"\.\n.*requests: 50 of 60.*month: 9,500 of 10,000/s);
+    expect(await said("debit", limits, "chat", "ann", "--cost", "requests=10,month=500")).toMatch(/^Took 10 of requests, 500 of month from "ann"\. Nothing was spent [^\n]*\n.*requests: 50 of 60[^\n]*; 60 before\n.*month: 9,500 of 10,000[^\n]*; 10,000 before\n.*parallel: 2 of 2 free\n/s);
     const { before, left } = JSON.parse(await said("credit", limits, "chat", "ann", "--cost", "requests=4", "--reason", "goodwill", "--json")) as Record<string, { limits: { remaining: number }[] }>;
     expect([before, left].map((each) => each?.limits[0]?.remaining)).toEqual([50, 54]);
   });
 
   test("block refuses for a time, and --for 0 ends it", async () => {
-    expect(await said("block", limits, "interactive", "ann", "--for", "10min")).toMatch(/^Blocked "ann" for 10min\.\n.*\nA call now is refused: the caller is blocked for 10 min\.\n$/);
+    expect(await said("block", limits, "interactive", "ann", "--for", "10min")).toMatch(/^Blocked "ann" for 10 min\. Nothing was spent [^\n]*\n.*: 0 of 30 left[^\n]*; 30 before\nA call now is refused: the caller is blocked for 10 min\.\n$/);
     expect(of.exports.interactive.consume("ann")).toMatchObject({ allowed: false, blocked: true });
     expect(await said("block", limits, "interactive", "ann", "--for", "0")).toContain('Ended the block of "ann".\n');
     expect(of.exports.interactive.consume("ann").allowed).toBe(true);
@@ -125,7 +126,7 @@ describe("what changes something", () => {
   test.each([[0, 10, " Of these 0 came back: no more was spent."], [3, 10, " Of these 3 came back: no more was spent."], [10, 10, ""], [11, 10, ""], [30, 10, ""], [30, 40, ""], [29, 30, " Of these 29 came back: no more was spent."]])(
     "of %d spent tokens a credit of %d gives back what it says", async (spent, given, note) => {
       if (spent > 0) of.exports.interactive.debit("ann", spent);
-      expect(await said("credit", limits, "interactive", "ann", "--cost", String(given), "--reason", "goodwill")).toMatch(`Gave ${given} tokens to "ann".${note} Reason: goodwill\n`);
+      expect(await said("credit", limits, "interactive", "ann", "--cost", String(given), "--reason", "goodwill")).toMatch(`Gave ${given} tokens to "ann".${note}${spent === 0 ? ` ${QUIET}` : ""} Reason: goodwill\n`);
     },
   );
 
@@ -137,19 +138,19 @@ describe("what changes something", () => {
 
   test("a block that ends sooner than an earlier one says which one stays", async () => {
     await said("block", limits, "interactive", "ann", "--for", "60min");
-    expect(await said("block", limits, "interactive", "ann", "--for", "1s")).toMatch(/^"ann" was blocked for longer than 1s: the block of 60 min stays\. --for 0 ends it\.\n/);
-    expect(await said("block", limits, "interactive", "ann", "--for", "2h", "--reason", "bot")).toMatch(/^Blocked "ann" for 2h\. Reason: bot\n/);
-    expect(await said("block", limits, "interactive", "ann", "--for", "2h")).toMatch(/^Blocked "ann" for 2h\.\n/);
+    expect(await said("block", limits, "interactive", "ann", "--for", "1s")).toMatch(/^"ann" was blocked for longer than 1 s: the block of 60 min stays\. --for 0 ends it\.\n/);
+    expect(await said("block", limits, "interactive", "ann", "--for", "2h", "--reason", "bot")).toMatch(/^Blocked "ann" for 2 h\. Reason: bot\n/);
+    expect(await said("block", limits, "interactive", "ann", "--for", "2h")).toMatch(/^Blocked "ann" for 2 h\.\n/);
   });
 
-  test.each([["1234d", "1234 days"], ["90s", "90 s"], ["1001ms", "1.01 s"], ["119400ms", "120 s"], ["7201s", "2.01 h"], ["120s", "2 min"]])("a time is repeated as it was written, and waits are rounded up: %s", async (text, wait) => {
-    expect(await said("block", limits, "interactive", "ann", "--for", text)).toMatch(new RegExp(`^Blocked "ann" for ${text}\\.\n[^]*the caller is blocked for ${wait}\\.`));
+  test.each([["1234d", "1234 d", "1234 days"], ["90s", "90 s", "90 s"], ["1001ms", "1001 ms", "1.01 s"], ["119400ms", "119400 ms", "120 s"], ["7201s", "7201 s", "2.01 h"], ["120s", "120 s", "2 min"], ["10m", "10 min", "10 min"], [" 10 m", "10 min", "10 min"], ["10min", "10 min", "10 min"]])("a time is repeated, and waits are rounded up: %s", async (text, repeated, wait) => {
+    expect(await said("block", limits, "interactive", "ann", "--for", text)).toMatch(new RegExp(`^Blocked "ann" for ${repeated}\\. Nothing was spent [^]*the caller is blocked for ${wait}\\.`));
   });
 
   test("reset gives everything back and ends a block", async () => {
     of.exports.interactive.consume("ann", 30);
     of.exports.interactive.block("ann", 60_000);
-    expect(await said("reset", limits, "interactive", "ann")).toBe('Reset "ann": all tokens are back, and no block is left.\n"ann", "interactive" of interactive: 30 of 30 left, full\nA call now is allowed.\n');
+    expect(await said("reset", limits, "interactive", "ann")).toBe('Reset "ann": all tokens are back, and no block is left.\n"ann", "interactive" of interactive: 30 of 30 left, full; 0 before\nA call now is allowed.\n');
   });
 
   test("acts with the policy of the caller's tier", async () => {
@@ -210,11 +211,11 @@ describe("callers with numbers of their own", () => {
 
   test.each([["peek"], ["reset"], ["credit", "--cost", "5"], ["block", "--for", "0"]])("%s of an idle caller does not ask for the key: its own numbers are under it", async (verb, ...more) => {
     for (const chosen of [[], ["--policy", 'callers.["user","42"]'], ["--policy", '["user","42"]']]) {
-      expect(await said(verb, shop, "interactive", "user", "42", ...more, ...chosen)).not.toContain("is this the key?");
+      expect(await said(verb, shop, "interactive", "user", "42", ...more, ...chosen)).not.toContain("check the spelling");
     }
     // Chosen for another caller, the numbers say nothing about the key.
     for (const chosen of [[], ["--policy", 'callers.["user","42"]']]) {
-      expect(await said(verb, shop, "interactive", "user", "43", ...more, ...chosen)).toContain("is this the key?");
+      expect(await said(verb, shop, "interactive", "user", "43", ...more, ...chosen)).toContain("check the spelling");
     }
   });
 
@@ -297,7 +298,7 @@ describe("a store that fails", () => {
     };
     over(failLater);
     expect(await runAsUsual("credit", module, "interactive", "ann", "--cost", "10")).toEqual({
-      code: 0, err: "", out: 'Gave 10 tokens to "ann". Of these 0 came back: no more was spent.\nWhat is left is unknown: the store did not answer.\nNothing was spent under "ann", and no block was left: is this the key?\n',
+      code: 0, err: "", out: 'Gave 10 tokens to "ann". Of these 0 came back: no more was spent. Nothing was spent under this key: right for a caller who has been quiet; check the spelling otherwise.\nWhat is left is unknown: the store did not answer.\n',
     });
     over(failLater);
     calls = 0;
@@ -323,13 +324,13 @@ describe("a key", () => {
     of.exports.interactive.consume(["user", "42"], 20);
     expect(await said("peek", limits, "interactive", '["ann"]')).toMatch(/^\["ann"\], .*: 20 of 30 left/);
     expect(await said("peek", limits, "interactive", '["user",42]')).toMatch(/^\["user",42\], .*: 10 of 30 left/);
-    for (const text of ["[::1]", "[]", '[["ann"]]', "[1.5]"]) expect(await said("peek", limits, "interactive", text)).toContain(`${JSON.stringify(text)}, `);
+    for (const text of ["[x]", "[]", '[["ann"]]', "[1.5]"]) expect(await said("peek", limits, "interactive", text)).toContain(`${JSON.stringify(text)}, `);
   });
 });
 
 describe("an address", () => {
   test.each(["2001:db8:1:2:aaaa::1", " 2001:DB8:1:2::1 ", "[2001:db8:1:2::1]:443", "2001:db8:1:2::1%eth0", "2001:db8:1:2::/64"])("%s is the key of the gate", async (text) => {
-    expect(await said("block", limits, "interactive", "address", text, "--for", "10min")).toMatch(/^Blocked \["address","2001:db8:1:2::\/64"\] for 10min\./);
+    expect(await said("block", limits, "interactive", "address", text, "--for", "10min")).toMatch(/^Blocked \["address","2001:db8:1:2::\/64"\] for 10 min\./);
     expect(of.exports.interactive.consume(["address", "2001:db8:1:2::/64"]).allowed).toBe(false);
   });
 
@@ -359,10 +360,75 @@ describe("an address", () => {
     expect(JSON.parse(await said("peek", limits, "interactive", "address", "192.0.2.7, 10.0.0.1", "--json"))).toMatchObject({ notes: ["Took the first address of the list: 192.0.2.7."] });
   });
 
-  test("is read after the part \"address\" alone", async () => {
-    for (const key of [["user", "::1"], ["::1"], ["ip", "::ffff:192.0.2.7"], ["address", "home"], ["address"]]) {
+  test("stays as it is where both readings are one, and where it is none", async () => {
+    for (const key of [["network", "192.0.2.7"], ["network", "2001:db8:1::/56"], ["192.0.2.7"], ["user", "1.2.3"], ["address", "home"], ["address"]]) {
       expect(await said("peek", limits, "interactive", ...key)).toContain(`${JSON.stringify(key.length === 1 ? key[0] : key)}, `);
     }
+  });
+});
+
+describe("an address that may be two keys", () => {
+  const V6 = "2001:db8:1:2:aaaa::1";
+  const CHANGES = [["block", "--for", "1h"], ["debit", "--cost", "1"], ["credit", "--cost", "1"], ["reset"], ["peek"]] as const;
+
+  test.each<[typed: string[], read: unknown]>([
+    [["network", V6], ["network", "2001:db8:1:2::/64"]],
+    [["tenant", "7", V6], ["tenant", "7", "2001:db8:1:2::/64"]],
+    [["browser", V6, "x"], ["browser", "2001:db8:1:2::/64", "x"]],
+    [["network", "::ffff:192.0.2.7"], ["network", "192.0.2.7"]],
+    [["network", "192.0.2.7:443"], ["network", "192.0.2.7"]],
+    [["network", "2001:DB8:1:2::/64"], ["network", "2001:db8:1:2::/64"]],
+    [["network", "192.0.2.7, 10.0.0.1"], ["network", "192.0.2.7"]],
+    [[`["network","${V6}"]`], ["network", "2001:db8:1:2::/64"]],
+    [[V6], "2001:db8:1:2::/64"],
+  ])("%j: no verb acts on either, and both are named", async (typed, read) => {
+    const written = typed[0]?.startsWith("[") ? (JSON.parse(typed[0]) as string[]) : typed.length === 1 ? typed[0] : typed;
+    for (const [verb, ...more] of CHANGES) {
+      const { code, out, err } = await run(verb, limits, "interactive", ...typed, ...more);
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toContain(`Expected to know which caller is meant: ${JSON.stringify(written)} or ${JSON.stringify(read)}. Add --exactly for the first, or --ipv6-prefix 64`);
+    }
+    for (const key of [written, read]) expect(of.exports.interactive.peek(key as Key)).toMatchObject({ allowed: true, resetMs: 0 });
+    expect(await said("block", limits, "interactive", ...typed, "--for", "1h", "--exactly")).toContain(`Blocked ${JSON.stringify(written)} for 1 h.`);
+    expect(await said("block", limits, "interactive", ...typed, "--for", "1h", "--ipv6-prefix", "64")).toContain(`Blocked ${JSON.stringify(read)} for 1 h.`);
+    for (const key of [written, read]) expect(of.exports.interactive.consume(key as Key)).toMatchObject({ blocked: true });
+  });
+
+  test("--ipv6-prefix holds for every address of a key", async () => {
+    expect(await said("block", limits, "interactive", "network", V6, "--for", "1h", "--ipv6-prefix", "56")).toContain('Blocked ["network","2001:db8:1::/56"] for 1 h.');
+    expect(await said("peek", limits, "interactive", "pair", V6, "2001:db8:2:3::1", "--ipv6-prefix", "48")).toContain('["pair","2001:db8:1::/48","2001:db8:2::/48"]');
+    expect(await said("peek", limits, "interactive", "network", "192.0.2.7", "--ipv6-prefix", "56")).toContain('["network","192.0.2.7"]');
+    expect(await said("peek", limits, "interactive", "network", "2001:db8:1::/48", "--ipv6-prefix", "56")).toContain("has no key of 48 bits");
+  });
+
+  test("a prefix without an address is refused, and so are both options", async () => {
+    for (const key of [["user", "42"], ["ann"], ["address", "home"]]) {
+      expect((await run("block", limits, "interactive", ...key, "--for", "1h", "--ipv6-prefix", "56")).err).toContain("Expected an address in the key for --ipv6-prefix, got ");
+    }
+    expect((await run("peek", limits, "interactive", "address", V6, "--ipv6-prefix", "56", "--exactly")).err).toContain("Expected one of --exactly and --ipv6-prefix, got both");
+  });
+
+  test("--exactly takes the key as it is typed, after the part address too", async () => {
+    for (const text of [V6, "203.0.113.0/24", "home"]) expect(await said("peek", limits, "interactive", "address", text, "--exactly")).toMatch(new RegExp(`^\\["address",${JSON.stringify(text)}\\], [^\n]*\n[^\n]*\n[^\n]*\n$`));
+  });
+
+  test("an idle network of the default prefix names the other reason", async () => {
+    expect(await said("block", limits, "interactive", "address", V6, "--for", "1h")).toContain("check the spelling, and the prefix of your gate (--ipv6-prefix) otherwise.");
+    expect(await said("block", limits, "interactive", "address", "192.0.2.7", "--for", "1h")).toContain("check the spelling otherwise.");
+  });
+
+  test.each(["203.0.113.0/24", "203.0.113.0/255.255.255.0", "203.0.113.*", "203.0.113.0-203.0.113.255", "2001:db8::/20", "2001:db8:1:2:3::/80", "::ffff:203.0.113.0/120", '"203.0.113.0/24"', "203.0.113.0/24, 10.0.0.1"])(
+    "the network %s is refused, with what works", async (text) => {
+      for (const key of [["address", text], ["network", text], [text]]) {
+        const { code, out, err } = await run("block", limits, "interactive", ...key, "--for", "1h");
+        expect([code, out]).toEqual([2, ""]);
+        expect(err).toBe(`sluice: Expected one caller, got the network ${text}. Refuse a network in your proxy or firewall. To limit its callers otherwise, let a \`policy\` or \`skip\` function of the gate look at the address. For a key with this very text add --exactly\n`);
+      }
+    },
+  );
+
+  test.each(["1.2.3", "a/24", "10/2", "v1.2.3-4", "1.2.3.4-beta", "::x/64"])("%s is no network", async (text) => {
+    expect(await said("peek", limits, "interactive", "build", text)).toContain(`["build",${JSON.stringify(text)}], `);
   });
 });
 
@@ -372,10 +438,11 @@ describe("a key that may be another", () => {
     expect(await said("peek", limits, "interactive", text)).toContain('The key is one text. For the tuple ["user","42"] write its parts with blanks between: user 42.\n');
   });
 
-  test.each([["peek"], ["reset"], ["credit", "--cost", "5"], ["block", "--for", "0"]])("%s asks when nothing is spent and no block is left", async (verb, ...more) => {
-    const asks = /Nothing (?:is|was) spent under "bob", and no block (?:is|was) left: is this the key\?/;
+  test.each([["peek"], ["reset"], ["credit", "--cost", "5"], ["block", "--for", "0"], ["block", "--for", "1h"], ["debit", "--cost", "5"]])("%s says that nothing was spent and no block was left", async (verb, ...more) => {
+    const asks = /Nothing (?:is|was) spent under this key: right for a caller who has been quiet; check the spelling otherwise\./;
     const order = [limits, "interactive", "bob", ...more];
     expect(await said(verb, ...order)).toMatch(asks);
+    of.exports.interactive.reset("bob");
     of.exports.interactive.block("bob", 60_000);
     expect(await said(verb, ...order)).not.toMatch(asks);
     of.exports.interactive.block("bob", 0);

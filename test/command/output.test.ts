@@ -135,7 +135,7 @@ describe("a module that fails outside of its top level", () => {
 
   test("after it was done: it was done, and exit code 1", async () => {
     const module = over("after", "", { failsIn: 'verb === "peek" && peeks > 0' });
-    expect(await run(["debit", module, "api", "ann", "--cost", "1"])).toEqual({ code: 1, signal: null, out: 'Took 1 token from "ann".\n', err: `sluice: The module failed while it ran: later. It was done. ${CURE}` });
+    expect(await run(["debit", module, "api", "ann", "--cost", "1"])).toEqual({ code: 1, signal: null, out: 'Took 1 token from "ann". Nothing was spent under this key: right for a caller who has been quiet; check the spelling otherwise.\n', err: `sluice: The module failed while it ran: later. It was done. ${CURE}` });
   });
 });
 

@@ -25,6 +25,7 @@ describeWith("redis", "the commands that pages show", () => {
   const prefix = `pages-${process.pid}-${Date.now()}`;
   const redis = new Redis(redisUrl(), { lazyConnect: true });
   let limiters: PlainLimiter[];
+  let login: PlainLimiter;
   beforeAll(async () => {
     const [command, simulate, module] = await Promise.all(["src/command/main.ts", "simulate/src/main.ts", "test/command/pages-module.ts"].map(bundled));
     mkdirSync(join(folder, "bin"));
@@ -45,6 +46,7 @@ describeWith("redis", "the commands that pages show", () => {
     const decisions = times.map(({ time, user }) => JSON.stringify({ time, policy: "interactive", key: ["user", user], cost: 1 }));
     writeFileSync(join(folder, "decisions.log"), `${decisions.join("\n")}\n`);
     const store = new RedisStore(redis, { prefix, timeoutMs: 5_000, denyCacheMs: 0 });
+    login = createLimiter({ policy: { name: "login-address", capacity: 20, refill: { tokens: 20, everyMs: 60_000 } }, store });
     limiters = [
       createLimiter({ policy: { name: "interactive", capacity: 1_000, refill: { tokens: 1, everyMs: 60_000 } }, store }),
       createLimiter({ policy: { name: "chat", limits: [{ name: "requests", capacity: 60, refill: { tokens: 1, everyMs: 60_000 } }, { name: "month", capacity: 10_000, refill: { tokens: 1, everyMs: 60_000 } }] }, store }),
@@ -61,6 +63,7 @@ describeWith("redis", "the commands that pages show", () => {
   async function faultOf(shownAs: string): Promise<string | null> {
     // Older versions of Node load no TypeScript.
     const command = (process.features as { readonly typescript?: unknown }).typescript ? shownAs : shownAs.replace(/\blimits\.ts$/, "of-simulate.mjs");
+    await login.debit(["address", "203.0.113.7"], 1);
     for (const limiter of limiters) await limiter.debit(["user", "42"], { cost: limiter.policy.name === "chat" ? { requests: 5, month: 5 } : 5 });
     const env = { ...process.env, PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}`, PAGES_REDIS: redisUrl(), PAGES_PREFIX: prefix };
     const { code, out, err } = await new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
@@ -68,7 +71,7 @@ describeWith("redis", "the commands that pages show", () => {
     });
     if (code !== 0 || err !== "" || out === "") return `${String(code)} ${err}`;
     if (/npx sluice-simulate/.test(command)) return /^\d+ requests of [2-9]\d* callers/.test(out) || /^\d+ requests of 1\d+ callers/.test(out) ? null : out;
-    return out.includes("is this the key?") ? out : null;
+    return out.includes("check the spelling") ? out : null;
   }
 
   test.each(shown.map(({ page, command }) => [page, command.slice(0, 90), command] as const))("%s: %s", async (_page, _title, command) => {
