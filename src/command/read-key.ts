@@ -4,7 +4,7 @@ import { Misuse } from "./io.js";
 import { writtenAddress } from "./written-address.js";
 
 /** How the addresses in a key are read. */
-export interface AddressReading {
+export interface WayToRead {
   /** Nothing is read: the key is as it was typed. */
   readonly exactly: boolean;
   /** The prefix of the gate's `addressKey`. Undefined if the operator named none. */
@@ -24,7 +24,7 @@ export interface ReadKey {
  * an address as it is, or as `addressKey` writes it. Throws a {@link Misuse} if these differ and no option says which
  * it is, for a network of many callers, and for a prefix without an address.
  */
-export function readKey(typed: Key, reading: AddressReading): ReadKey {
+export function readKey(typed: Key, reading: WayToRead): ReadKey {
   const { exactly, ipv6Prefix } = reading;
   if (exactly && ipv6Prefix !== undefined) throw new Misuse("Expected one of --exactly and --ipv6-prefix, got both");
   if (exactly) return { key: typed, notes: [], isDefaultPrefix: false };

@@ -37,7 +37,10 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
   const mayShadow = parts.some(({ shadow }) => shadow !== neverShadow);
 
   return {
-    onUnidentified: (request) => refusals.forMissingKey(isCrossOrigin(request)),
+    onUnidentified(request) {
+      watch?.refused(request);
+      return refusals.forMissingKey(isCrossOrigin(request));
+    },
     onDecision(request, charge) {
       const { decision } = charge;
       const own = charge.parts ? fieldsOfParts(request, charge) : fieldsOfOne(request, charge);

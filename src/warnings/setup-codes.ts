@@ -225,7 +225,8 @@ export const SETUP_CODES = [
    * All callers share one bucket.
    *
    * **When:** `key` returned nothing for all of the first 20 requests, or so often that the bucket of callers without a
-   * key is empty.
+   * key is empty. Or a field has an address that is two networks, with and without a port, which `addressKey` does not
+   * read. The message names the field.
    *
    * **What to do:** look whether the limiter is mounted before the authentication or the body parser, or `key` has no
    * `return`. Give callers who are signed out [their own key](choosing-a-key.md). **False alarm:** the first requests

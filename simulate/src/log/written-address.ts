@@ -16,8 +16,7 @@ const BEFORE_ADDRESS = /^(?:[\w.-]*\/|ipv[46]:|(?:tcp|udp)[46]?:\/\/)/i;
 
 /**
  * The address that a person or a log writes, and its key. It reads what {@link addressKey} reads, and blanks and quotes
- * around it, `for=` as `Forwarded` writes it, a port without brackets, the notations of sockets in Java, gRPC and URLs,
- * and the network that a key names.
+ * around it, a list of `Forwarded`, the notations of sockets in Java, gRPC and URLs, and the network that a key names.
  *
  * Of a list it takes the first address. That is right for a log and wrong for a gate, where callers would choose their
  * bucket. So {@link addressKey} refuses a list. Returns undefined if there is no address in the text.
@@ -33,6 +32,8 @@ export function writtenAddress(text: string, ipv6Prefix = 64): WrittenAddress | 
 }
 
 function keyOfMember(member: string, ipv6Prefix: number): AddressKey | undefined {
+  const whole = keyOfAddress(member, ipv6Prefix);
+  if (whole !== undefined) return whole;
   const named = /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;]*)/i.exec(member)?.[1] ?? member;
   const bare = named.trim().replace(/^(["'])(.*)\1$/, "$2").trim();
   // gRPC escapes the brackets.
@@ -41,13 +42,7 @@ function keyOfMember(member: string, ipv6Prefix: number): AddressKey | undefined
 }
 
 function keyOfAddress(text: string, ipv6Prefix: number): AddressKey | undefined {
-  const options = { ipv6Prefix };
-  const whole = addressKey(text, options) ?? keyOfNetwork(text, ipv6Prefix);
-  if (whole !== undefined) return whole;
-  // A port without brackets, where the whole text is no address: 2001:db8::1:51234, or ::ffff:192.0.2.7:443.
-  const [, address = "", port = ""] = /^((?:[^[\]:]*:){2,}[^[\]:]*):(\d{1,5})$/.exec(text) ?? [];
-  if (Number(port) > 65_535) return undefined;
-  return addressKey(address, options);
+  return addressKey(text, { ipv6Prefix }) ?? keyOfNetwork(text, ipv6Prefix);
 }
 
 /** The key of a network in the form that a key has, such as `2001:db8:1:2::/64`, or of a network of one address. */

@@ -33,6 +33,29 @@ export function createHeaderCheck<Request>(reader: HeaderReader<Request>): (requ
   };
 }
 
+/** Fields in which platforms write the caller's address. */
+const ADDRESS_FIELDS = [
+  "cloudfront-viewer-address", "x-real-ip", "x-client-ip", "true-client-ip", "x-azure-clientip", "cf-connecting-ip",
+  "fly-client-ip", ...FIELDS,
+];
+/** An IPv6 address without brackets whose end may be a group or a port. */
+const MAY_HAVE_PORT = /(?:^|[",\s])[\da-f:]*::[\da-f:]*:\d{1,4}["\s]*$/i;
+
+/** Warns of a caller without a key whose address is in a field, as a text that is two networks. */
+export function checkTwoReadings<Request>(request: Request, reader: HeaderReader<Request>, policy: string): void {
+  if (isQuiet("SLUICE_UNIDENTIFIED")) return;
+  for (const name of ADDRESS_FIELDS) {
+    const sent = reader.header(request, name);
+    const text = typeof sent === "object" && sent !== null ? sent.join(",") : (sent ?? "");
+    if (text.length > 400 || !MAY_HAVE_PORT.test(text)) continue;
+    return warnOnce(
+      "SLUICE_UNIDENTIFIED",
+      `A request under policy "${policy}" is unidentified, and its ${name} ends in a group or in a port, which are two ` +
+      "networks: addressKey reads neither. If the field always has a port, cut it off: addressKey(text.replace(/:\\d+$/, \"\"))",
+    );
+  }
+}
+
 function isMadeUp(text: string, found: string | undefined, parts: readonly string[]): boolean {
   const [first = "", ...others] = text.split(",").map((each) => each.trim());
   const isList = others.length > 0;

@@ -3,8 +3,9 @@ import { UNIDENTIFIED, type Key } from "../../core/key.js";
 import type { Policy } from "../../core/policy.js";
 import type { Store } from "../../port/store.js";
 import { createAddressCheck, type HeaderReader } from "./addresses.js";
-import { createHeaderCheck } from "./forwarded.js";
+import { checkTwoReadings, createHeaderCheck } from "./forwarded.js";
 import { createRequestCheck } from "./requests.js";
+import { FIRST_CHECKED } from "./sampling.js";
 import { warnOnce } from "../../warnings/warnings.js";
 
 /** What was charged: a key, under a policy. */
@@ -19,6 +20,8 @@ interface Charged {
 export interface GateWatch<Request> {
   /** Called with the caller of each request. */
   caller(caller: Key): void;
+  /** Called with each request that is refused because it has no caller. */
+  refused(request: Request): void;
   /** Called for each limiter that was charged, also for one that no header field shows. */
   charged(request: Request, charged: Charged): void;
 }
@@ -33,15 +36,22 @@ export function createGateWatch<Request>(
   reader: HeaderReader<Request>,
 ): GateWatch<Request> | undefined {
   const checksOf = new Map<object, ReturnType<typeof addChecks>>();
+  let fieldsLeft = FIRST_CHECKED;
   const checkIdentity = createIdentityCheck(unidentified === "share" || unidentified === "skip" ? unidentified : "refuse", name);
   return {
     caller: (caller) => checkIdentity(caller),
+    refused: checkField,
     charged(request, { key, policy, limiter, decision }) {
       const checks = checksOf.get(limiter) ?? addChecks(limiter);
       for (let i = 0; i < checks.length; i++) checks[i]?.(request, key, policy.name);
       if (decision.reason === "limited") checkIdentity(key, true);
+      if (key === UNIDENTIFIED) checkField(request);
     },
   };
+
+  function checkField(request: Request): void {
+    if (fieldsLeft-- > 0) checkTwoReadings(request, reader, name);
+  }
 
   function addChecks(limiter: { readonly store: Store }): ReadonlyArray<(request: Request, key: Key, policy: string) => void> {
     const checks = [createRequestCheck(limiter.store), createAddressCheck(reader), createHeaderCheck(reader)];

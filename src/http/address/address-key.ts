@@ -15,7 +15,12 @@ export type AddressKey = readonly ["address", string];
 
 // The longest address, with brackets, a zone of 15 characters and a port, has 69 characters.
 const MAX_LENGTH = 80;
-const WITH_PORT = /^(?:\[(.+)\]|([\d.]+))(?::(\d{1,5}))?$/;
+// An element of `Forwarded` also names a host.
+const MAX_ELEMENT = 400;
+const WITH_PORT = /^(?:\[(.+)\]|([\d.]+))(?::(\d{1,5}|_[\w.-]+))?$/;
+const PORT_WITHOUT_BRACKETS = /^((?:[^:]*:){2,}[^:]*):(\d{1,5})$/;
+// A parameter of an element (RFC 7239, section 4).
+const PARAMETER = /\s*([\w!#$%&'*+.^`|~-]+)=("(?:[^"\\]|\\.)*"|[^",;\s]*)\s*(?:;|$)/gy;
 const IPV6 = /^([\da-f.]*:[\da-f:.]*)(?:%[\w.:@-]+)?$/i;
 const DECIMAL = /^(?:0|[1-9]\d{0,2})$/;
 const HEXADECIMAL = /^[\da-f]{1,4}$/i;
@@ -27,7 +32,11 @@ const HEXADECIMAL = /^[\da-f]{1,4}$/i;
  * An IPv4 address is kept whole: `["address", "192.0.2.7"]`. An IPv6 address is cut to its network,
  * `["address", "2001:db8:1:2::/64"]`, because one customer has at least 2^64 addresses. Some IPv6 addresses contain the
  * caller's IPv4 address, and give the key of that. These are IPv4-mapped, IPv4-translated, NAT64 (`64:ff9b::/96` and
- * `64:ff9b:1::/48`), 6to4 and Teredo. The port, the brackets, the zone, and blanks around the address are dropped.
+ * `64:ff9b:1::/48`), 6to4 and Teredo. The port, the brackets, the zone, and blanks around the address are dropped. An
+ * element of `Forwarded`, such as `for="[2001:db8::1]:4711";proto=https`, is read by its `for`.
+ *
+ * An IPv6 address may have a port without brackets, as in `CloudFront-Viewer-Address`. If the text is also another
+ * address, in another network, the result is undefined.
  *
  * Returns undefined for all other input, such as `undefined`, `"unknown"`, a list, or `"010.0.0.1"`. The caller is then
  * unidentified: see the option `unidentified`. Throws a TypeError or RangeError for a wrong option.
@@ -41,15 +50,55 @@ const HEXADECIMAL = /^[\da-f]{1,4}$/i;
  */
 export function addressKey(address: string | null | undefined, options?: AddressKeyOptions): AddressKey | undefined {
   const prefix = options === undefined ? 64 : prefixOf(options);
-  if (typeof address !== "string" || address.length > MAX_LENGTH) return undefined;
+  if (typeof address !== "string" || address.length > MAX_ELEMENT) return undefined;
   // A header split at its commas has blanks. They name no other address, so no caller gains a bucket.
-  const text = address.trim();
+  const text = nodeOf(address.trim());
+  if (text.length > MAX_LENGTH) return undefined;
   const [, inBrackets, beforePort, port = 0] = WITH_PORT.exec(text) ?? [];
   if (Number(port) > 65_535) return undefined;
-  const bare = inBrackets ?? beforePort ?? text;
-  const ipv6 = IPV6.exec(bare)?.[1];
-  const name = ipv6 === undefined ? bytesOf(bare)?.join(".") : networkOf(ipv6, prefix);
+  const bare = inBrackets ?? beforePort;
+  const name = bare === undefined ? readTwice(text, prefix) : read(bare, prefix)?.name;
   return name === undefined ? undefined : ["address", name];
+}
+
+/** The address in an element of `Forwarded`, without quotes. Other text is returned unchanged. */
+function nodeOf(text: string): string {
+  let node: string | undefined;
+  let end = 0;
+  for (const [whole, name, value = ""] of text.includes("=") ? text.matchAll(PARAMETER) : []) {
+    end += whole.length;
+    if (name?.toLowerCase() !== "for") continue;
+    if (node !== undefined) return "";
+    node = value;
+  }
+  const found = end === text.length && node !== undefined ? node : text;
+  return /^"(.*)"$/.exec(found)?.[1]?.replace(/\\(.)/g, "$1") ?? found;
+}
+
+/** The name of a key, and whether a caller can have such an address. */
+interface AddressReading {
+  readonly name: string;
+  readonly isCallers: boolean;
+}
+
+function read(text: string, prefix: number): AddressReading | undefined {
+  const ipv6 = IPV6.exec(text)?.[1];
+  if (ipv6 !== undefined) return networkOf(ipv6, prefix);
+  const name = bytesOf(text)?.join(".");
+  return name === undefined ? undefined : { name, isCallers: true };
+}
+
+/**
+ * Reads an address without brackets as it is, and as one with a port. Of two networks it is the one that can be a
+ * caller's. If both can, it is neither: callers could choose between two buckets.
+ */
+function readTwice(text: string, prefix: number): string | undefined {
+  const [, front = "", port] = PORT_WITHOUT_BRACKETS.exec(text) ?? [];
+  const whole = read(text, prefix);
+  const cut = Number(port) > 65_535 ? undefined : read(front, prefix);
+  if (whole === undefined || cut === undefined || whole.name === cut.name) return (whole ?? cut)?.name;
+  if (whole.isCallers && cut.isCallers) return undefined;
+  return (cut.isCallers ? cut : whole).name;
 }
 
 function prefixOf(options: AddressKeyOptions): number {
@@ -61,14 +110,19 @@ function prefixOf(options: AddressKeyOptions): number {
 }
 
 /** The network of an IPv6 address in the notation of RFC 5952, or the IPv4 address inside it. */
-function networkOf(text: string, prefix: number): string | undefined {
+function networkOf(text: string, prefix: number): AddressReading | undefined {
   const groups = ipv6Groups(text);
   if (groups === undefined) return undefined;
   const carried = carriedBy(groups);
-  if (carried !== undefined) return carried.map((group) => `${group >> 8}.${group & 255}`).join(".");
+  if (carried !== undefined) {
+    const [first] = carried;
+    const name = carried.map((group) => `${group >> 8}.${group & 255}`).join(".");
+    return { name, isCallers: first > 0xff && first < 0xe0_00 };
+  }
   const kept = groups.slice(0, 4).map((group, i) => group & (0xff_ff_00_00 >> Math.min(16, Math.max(0, prefix - 16 * i))));
   // At least four zeros follow, so no earlier run of zeros is longer.
-  return `${kept.map((group) => group.toString(16)).join(":").replace(/(?:(?:^|:)0)+$/, "")}::/${prefix}`;
+  const name = `${kept.map((group) => group.toString(16)).join(":").replace(/(?:(?:^|:)0)+$/, "")}::/${prefix}`;
+  return { name, isCallers: groups[0] >= 0x20_00 };
 }
 
 /** The two groups that hold the caller's IPv4 address, if it has one. */
