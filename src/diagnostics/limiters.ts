@@ -31,7 +31,8 @@ export function checkLimiter(policy: Policy, store: Store): void {
   if (isOneOfMany(policy)) {
     warnOnce(
       "SLUICE_LIMITER_PER_REQUEST",
-      `${MANY} limiters of policy "${policy.name}" were made within a minute. Make one and reuse it`,
+      `${MANY} limiters of policy "${policy.name}" were made within a minute. Make one and reuse it. In tests, which make an ` +
+      'app each, silenceWarnings("SLUICE_LIMITER_PER_REQUEST")',
     );
   }
   checkPolicyName(store, policy.name);
@@ -49,7 +50,7 @@ let countingSince = -Infinity;
 let wasCountedNow = false;
 
 function isOneOfMany(policy: Policy): boolean {
-  if (wasCountedNow || isQuiet("SLUICE_LIMITER_PER_REQUEST")) return false;
+  if (wasCountedNow || isQuiet("SLUICE_LIMITER_PER_REQUEST") || isTest()) return false;
   // Limiters made in one turn, such as one for each of many routes, count as one.
   wasCountedNow = true;
   queueMicrotask(() => (wasCountedNow = false));
@@ -64,6 +65,12 @@ function isOneOfMany(policy: Policy): boolean {
   const count = (made.get(numbers) ?? 0) + 1;
   made.set(numbers, count);
   return count >= MANY;
+}
+
+/** Whether a test runner started the process. Each test may make its own app. */
+function isTest(): boolean {
+  const runners = ["VITEST", "JEST_WORKER_ID", "NODE_TEST_CONTEXT"];
+  return withProcess(({ env }) => env?.["NODE_ENV"] === "test" || runners.some((variable) => env?.[variable])) === true;
 }
 
 function isClusterWorker(): boolean {
@@ -91,6 +98,19 @@ const PLATFORMS: ReadonlyArray<readonly [name: string, ...variables: string[]]> 
   ["Oracle Functions", "FN_FN_ID"],
 ];
 
+/**
+ * Variables in which a platform counts the processes of a service, and the number of the first one. A process with a
+ * higher number is not alone. Others cannot know: a Deployment of Kubernetes does not tell its pods how many they are.
+ */
+const NUMBERED: ReadonlyArray<readonly [name: string, variable: string, number: RegExp, first: number]> = [
+  ["PM2", "NODE_APP_INSTANCE", /^(\d+)$/, 0],
+  ["Heroku", "DYNO", /^(?!run\.|release\.|scheduler\.)[\w-]+\.(\d+)$/, 1],
+  ["Cloud Foundry", "CF_INSTANCE_INDEX", /^(\d+)$/, 0],
+  ["Nomad", "NOMAD_ALLOC_INDEX", /^(\d+)$/, 0],
+  ["Clever Cloud", "INSTANCE_NUMBER", /^(\d+)$/, 0],
+  ["Scalingo", "CONTAINER", /^(?!one-off-)[\w-]+-(\d+)$/, 1],
+];
+
 /** Set while code is built, or runs on a developer's machine. */
 const NOT_DEPLOYED = ["CI", "NETLIFY_DEV", "AWS_SAM_LOCAL", "FUNCTIONS_EMULATOR", "IS_OFFLINE"];
 
@@ -110,5 +130,18 @@ function checkSharedMemory({ name }: Policy): void {
 
 function platformOf(env: Env): string | undefined {
   if (NOT_DEPLOYED.some((variable) => env[variable]) || env["VERCEL_ENV"] === "development") return undefined;
-  return PLATFORMS.find(([, ...variables]) => variables.some((variable) => env[variable]))?.[0];
+  return PLATFORMS.find(([, ...variables]) => variables.some((variable) => env[variable]))?.[0] ?? countedOn(env);
+}
+
+/** The platform that counts its processes, if this is not the first one: `"Heroku (DYNO=web.3)"`. */
+function countedOn(env: Env): string | undefined {
+  // A worker of a cluster has a warning of its own.
+  if (env["exec_mode"] === "cluster_mode") return undefined;
+  for (const [name, variable, number, first] of NUMBERED) {
+    const text = env[variable] ?? "";
+    if (Number(number.exec(text)?.[1] ?? first) > first) return `${name} (${variable}=${text})`;
+  }
+  // The pods of a StatefulSet are numbered. Those of a Deployment end in five characters.
+  const host = env["KUBERNETES_SERVICE_HOST"] ? (env["HOSTNAME"] ?? "") : "";
+  return Number(/-(\d{1,4})$/.exec(host)?.[1] ?? 0) > 0 ? `Kubernetes (HOSTNAME=${host})` : undefined;
 }

@@ -61,11 +61,11 @@ export const SETUP_CODES = [
    * Nothing is limited.
    *
    * **When:** 100 limiters with one policy name and numbers were made within a minute, such as one in each request.
-   * Each has a new memory store with full buckets. Limiters made together, and those with their own `clock`, do not
-   * count.
+   * Each has a new memory store with full buckets. Limiters made together, those with their own `clock`, and those in
+   * tests of Vitest, Jest, `node --test` or with `NODE_ENV=test` do not count.
    *
    * **What to do:** make the limiter once, beside the server: each key has its own bucket. For free and paid users,
-   * [pick the policy](choosing-a-key.md#tiers).
+   * [pick the policy](choosing-a-key.md#tiers). **False alarm:** tests of another runner make an app each.
    */
   "SLUICE_LIMITER_PER_REQUEST",
   /**
@@ -82,7 +82,9 @@ export const SETUP_CODES = [
    * Callers get a multiple of the limit.
    *
    * **When:** a limiter keeps its buckets in memory on a platform that starts instances as it needs them, such as AWS
-   * Lambda or Cloud Run. The message names the variable that tells. Not given while `CI` is set.
+   * Lambda or Cloud Run. Or the platform counts the processes, and this is not the first one: PM2 in fork mode, Heroku,
+   * Cloud Foundry, a StatefulSet of Kubernetes. The message names the platform. Not given while `CI` is set. **Not
+   * detected:** a Deployment of Kubernetes, and the first process of any service.
    *
    * **What to do:** use a [shared store](scaling.md). If there is one instance, silence the code.
    */

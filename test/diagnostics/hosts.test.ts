@@ -7,7 +7,7 @@ import { freshSluice, hearWarnings } from "../helpers/warned.js";
 
 const numbers = { capacity: 100, refill: perSecond(1) };
 const policy = { name: "api", ...numbers };
-const ELSEWHERE = ["CI", "NETLIFY_DEV", "AWS_SAM_LOCAL", "FUNCTIONS_EMULATOR", "IS_OFFLINE", "VERCEL_ENV"];
+const ELSEWHERE = ["CI", "NETLIFY_DEV", "AWS_SAM_LOCAL", "FUNCTIONS_EMULATOR", "IS_OFFLINE", "VERCEL_ENV", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "DYNO", "NODE_APP_INSTANCE"];
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -39,8 +39,29 @@ describe("SLUICE_MEMORY_NOT_SHARED", () => {
     ]);
   });
 
+  const PM2 = { pm_id: "3", NODE_APP_INSTANCE: "3", exec_mode: "fork_mode", name: "api" };
+  const POD = { KUBERNETES_SERVICE_HOST: "10.0.0.1" };
+  test.each<[name: string, variables: Readonly<Record<string, string>>]>([
+    ["PM2 (NODE_APP_INSTANCE=3)", PM2], ["Heroku (DYNO=web.3)", { DYNO: "web.3" }], ["Heroku (DYNO=worker.12)", { DYNO: "worker.12" }],
+    ["Cloud Foundry (CF_INSTANCE_INDEX=1)", { CF_INSTANCE_INDEX: "1" }], ["Nomad (NOMAD_ALLOC_INDEX=2)", { NOMAD_ALLOC_INDEX: "2" }], ["Clever Cloud (INSTANCE_NUMBER=1)", { INSTANCE_NUMBER: "1" }],
+    ["Scalingo (CONTAINER=web-2)", { CONTAINER: "web-2" }], ["Kubernetes (HOSTNAME=api-2)", { ...POD, HOSTNAME: "api-2" }],
+  ])("is given once to a process that is not the first one: %s", (name, variables) => {
+    expect(on(variables)).toEqual([expect.stringContaining(`all instances on ${name} share`)]);
+  });
+
   test.each<[what: string, variables: Readonly<Record<string, string>>, make?: () => unknown]>([
     ["elsewhere", {}],
+    ["the first process of PM2", { ...PM2, pm_id: "0", NODE_APP_INSTANCE: "0" }],
+    ["a worker of PM2's cluster mode, which has another warning", { ...PM2, exec_mode: "cluster_mode" }],
+    ["the first dyno", { DYNO: "web.1" }],
+    ["a dyno of one command", { DYNO: "run.4711" }],
+    ["a scheduled dyno", { DYNO: "scheduler.4711" }],
+    ["the first instance of Cloud Foundry", { CF_INSTANCE_INDEX: "0" }],
+    ["the first container of Scalingo, and one of one command", { CONTAINER: "one-off-4711" }],
+    ["the first pod of a StatefulSet", { ...POD, HOSTNAME: "api-0" }],
+    ["a pod of a Deployment", { ...POD, HOSTNAME: "api-7d4b9c6f5-24689" }],
+    ["a machine whose name ends in a number", { HOSTNAME: "web-2" }],
+    ["a container of another kind", { CONTAINER: "podman" }],
     ["a variable without a value", { VERCEL: "", K_SERVICE: "" }],
     ["a build", { VERCEL: "1", CI: "1" }],
     ["a developer's machine", { VERCEL: "1", VERCEL_ENV: "development" }],

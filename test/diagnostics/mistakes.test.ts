@@ -11,7 +11,12 @@ import { LaterStore } from "../helpers/stores.js";
 import { freshSluice } from "../helpers/warned.js";
 import type { Heard } from "../warnings/cluster-child.js";
 
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+/** Without the variables of test runners this process looks like a server. */
+const outsideOfTests = (): void => ["VITEST", "NODE_ENV"].forEach((name) => void vi.stubEnv(name, ""));
 
 /** A fresh copy of the package, in which no warning was given. */
 async function load() {
@@ -91,8 +96,9 @@ const MISTAKES: readonly Mistake[] = [
     "over a store elsewhere": ({ createLimiter }) => (createLimiter({ policy, store: new LaterStore(() => 0) }).consume("a") as unknown as { allowed: boolean }).allowed,
   } },
   { what: "a limiter is made for each request", cure: /Make one and reuse it/, ways: {
-    "in a handler": async ({ forExpress }) => serve([(...args: [never, never, never]) => forExpress.rateLimit({ policy, key })(...args)], { times: 100 }),
+    "in a handler": async ({ forExpress }) => (outsideOfTests(), serve([(...args: [never, never, never]) => forExpress.rateLimit({ policy, key })(...args)], { times: 100 })),
     "in a function": async ({ createLimiter }) => {
+      outsideOfTests();
       for (let i = 0; i < 100; i++) await Promise.resolve(createLimiter({ policy }));
     },
   } },

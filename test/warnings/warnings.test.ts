@@ -1,5 +1,5 @@
 import { perSecond, type Limiter, type WarningCode, MemoryStore } from "sluice";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { messageFrom, startProcess } from "../helpers/processes.js";
 import { freshSluice } from "../helpers/warned.js";
 import { anchorsOf } from "../helpers/docs-read.js";
@@ -8,6 +8,7 @@ import type { Heard } from "./cluster-child.js";
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllGlobals();
+  vi.unstubAllEnvs();
   vi.useRealTimers();
 });
 
@@ -23,6 +24,10 @@ async function eachInItsTurn(count: number, make: (i: number) => Limiter): Promi
     await Promise.resolve();
   }
 }
+
+/** The variables of test runners, without which this process looks like a server. */
+const RUNNERS = ["VITEST", "JEST_WORKER_ID", "NODE_TEST_CONTEXT", "NODE_ENV"];
+const outsideOfTests = (): void => RUNNERS.forEach((name) => void vi.stubEnv(name, ""));
 
 /** A limiter's options with an observer that fails. */
 const broken = ({ createObserver }: Pick<typeof import("sluice"), "createObserver">) => ({
@@ -49,6 +54,7 @@ describe("a warning", () => {
   test("is not given when its code is silenced, and others are", async () => {
     const { createLimiter, createObserver, silenceWarnings, codes } = await freshSluice();
     silenceWarnings("SLUICE_FUNCTION_FAILED", "SLUICE_HEADERS_SENT");
+    outsideOfTests();
     createLimiter(broken({ createObserver })).consume("ann");
     await eachInItsTurn(100, () => createLimiter({ policy }));
     expect(codes()).toEqual(["SLUICE_LIMITER_PER_REQUEST"]);
@@ -85,6 +91,19 @@ test("silenceWarnings knows the codes", async () => {
 });
 
 describe("SLUICE_LIMITER_PER_REQUEST", () => {
+  beforeEach(outsideOfTests);
+
+  test.each([["VITEST", "true"], ["JEST_WORKER_ID", "1"], ["NODE_TEST_CONTEXT", "child-v8"], ["NODE_ENV", "test"]])("not in tests, known by %s", async (name, value) => {
+    const { createLimiter, given } = await freshSluice();
+    vi.stubEnv(name, value);
+    await eachInItsTurn(200, () => createLimiter({ policy }));
+    expect(given).toEqual([]);
+    vi.stubEnv(name, "");
+    await eachInItsTurn(100, () => createLimiter({ policy }));
+    // Other runners set none of these.
+    expect(given).toMatchObject([{ message: expect.stringContaining("In tests, which make an app each, silenceWarnings") as string }]);
+  });
+
   test("when a hundred limiters of one policy are made within a minute", async () => {
     const { createLimiter, given } = await freshSluice();
     await eachInItsTurn(99, () => createLimiter({ policy }));
