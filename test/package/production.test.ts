@@ -46,6 +46,8 @@ test.each([
   ["program.mjs", "in production", ["--conditions=production"], inProduction, false],
   ["production.cjs", "in production", [], inProduction, false],
 ] as const)("%s %s", (file, _, flags, warnings, explains) => {
-  const told = execFileSync(process.execPath, [...flags, join(consumer.root, file)], { encoding: "utf8" });
+  // The process is a server's: without the variables of the test runner.
+  const env = { ...process.env, VITEST: "", NODE_ENV: "production" };
+  const told = execFileSync(process.execPath, [...flags, join(consumer.root, file)], { encoding: "utf8", env });
   expect(JSON.parse(told)).toEqual({ warnings, foreign: explains, unknown: explains, cure: explains });
 });
