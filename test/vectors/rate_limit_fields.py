@@ -173,8 +173,22 @@ def field_waits(headers: Headers, now: float) -> list[tuple[str, float | None, b
     for prefix, source in (("ratelimit-", "ratelimit-reset"), ("x-ratelimit-", "vendor"), ("x-rate-limit-", "vendor")):
         limits = counters(lambda name: header(headers, prefix + name), sent_at(headers, now))
         resets = [each.reset_ms for each in limits if each.remaining == 0 and each.reset_ms is not None]
+        # A refusal has nothing left, unless a field says otherwise.
+        if not resets and not has_left(headers) and leading_number(header(headers, prefix + "remaining")) is None:
+            each_reset = [parse_reset(text, sent_at(headers, now)) for text in list_items(header(headers, prefix + "reset"))]
+            resets = [reset for reset in each_reset if reset is not None]
         waits.append((source, max(resets, default=None), True))
     return waits
+
+
+def has_left(headers: Headers) -> bool:
+    """Whether any field says that something is left."""
+    names = ("ratelimit-remaining", "x-ratelimit-remaining", "x-rate-limit-remaining")
+    texts = [text for name in names for text in header(headers, name).split(",")]
+    text = header(headers, "ratelimit")
+    for item in [text.replace(",", ";")] if "remaining=" in text else text.split(","):
+        texts.append(first_of(dict((*part.strip().split("="), "", "")[:2] for part in item.split(";")), "remaining", "r", "a"))
+    return any((leading_number(each) or 0) >= 1 for each in texts)
 
 
 def is_cached(headers: Headers) -> bool:

@@ -38,7 +38,7 @@ export function countersIn(field: (name: string) => string, sent: number, readRe
   const resets = listItems(field("reset")).map((item) => readReset(item, sent));
   return numbers("remaining").flatMap((left, index) => {
     const limit = limits[index] as number;
-    return limit < 0 ? [] : [[left, resets[index] ?? longest(resets), limit]];
+    return limit < 0 ? [] : [[left, (left === left ? resets[index] : null) ?? longest(resets), limit]];
   });
 }
 

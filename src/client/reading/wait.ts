@@ -48,11 +48,13 @@ function waitPlaces(
   const sent = sentAt(headers, now);
   const seconds = parseRetryAfter(headers, now);
   const exact = decimal(headerOf(headers, "retry-after-ms"), 0) ?? decimal(headerOf(headers, "x-ms-retry-after-ms"), 0);
+  // A refusal has nothing left, unless a field says otherwise.
+  const isLeft = vendors.flat().some(({ remaining }) => remaining >= 1) || hasLeft(headers);
   const fields: readonly Place[] = [
     ["ratelimit", rateLimitWait(headerOf(headers, "ratelimit"), sent)],
     ...COUNTERS.map((prefix): Place => {
       const counters = countersIn((name) => headerOf(headers, prefix + name), sent);
-      return [prefix, longest(counters.map(([left, resetMs]) => left < 1 ? resetMs : null)), true];
+      return [prefix, longest(counters.map(([left, resetMs]) => left < 1 || (left !== left && !isLeft) ? resetMs : null)), true];
     }),
   ];
   return [
@@ -78,7 +80,8 @@ function waitPlaces(
  * 4. `RateLimit-Reset`, then `X-RateLimit-Reset`, then `X-Rate-Limit-Reset`: up to one hour. A longer wait counts as
  *    absent, because no server names its unit.
  *
- * A limit asks for a wait only when nothing of it remains. The longest wait of several such limits counts. Of a
+ * A limit asks for a wait only when nothing of it remains. A reset without `Remaining` is that of an empty limit, unless
+ * another field has something left. The longest wait of several such limits counts. Of a
  * malformed `RateLimit` the whole items count. `parseRateLimit` reads none of it.
  *
  * `retry-after-ms` and `x-ms-retry-after-ms` replace a `Retry-After` that was rounded up from them. If they are a
@@ -129,6 +132,14 @@ function rateLimitWait(text: string, sent: number): number | null {
       decimal(remaining, 0) === 0 ? parseReset(reset, sent) : null,
   );
   return longest(waits);
+}
+
+/** Whether any field says that something is left. */
+function hasLeft(headers: HeaderSource): boolean {
+  const counters = COUNTERS.flatMap((prefix) => headerOf(headers, `${prefix}remaining`).split(","));
+  const text = headerOf(headers, "ratelimit");
+  const items = namedItems(text.includes("remaining=") ? text.replaceAll(",", ";") : text);
+  return [...counters, ...items.map(({ a = "", r = a, remaining = r }) => remaining)].some((left) => parseFloat(left) >= 1);
 }
 
 /** Whether a limit of requests in flight refuses: it has nothing left, or less than the cost and a wait. */
