@@ -2,6 +2,7 @@ import { hintAwait } from "./awaited.js";
 import { checkDefaults, checkGateSetup, checkOverlay, cureForStyle } from "./gate-options.js";
 import { checkLimiterSetup } from "./limiter-options.js";
 import { checkLimiter } from "./limiters.js";
+import { explainWaiting } from "./moving/foreign-options.js";
 import { checkNumbers } from "./numbers.js";
 import { checkPolicyName } from "./policy-names.js";
 import { hintUnlogged } from "./quotas.js";
@@ -27,8 +28,8 @@ export type { StoreHints } from "./stores/store-hints.js";
 // headers sent too early are elsewhere and always present.
 
 const ofLimiter = {
-  checkKeyText, checkLimiter, checkLimiterSetup, checkNumbers, checkPolicyName, checkStore, createDecisionLog, hintAwait,
-  markHandled, watchHeld,
+  checkKeyText, checkLimiter, checkLimiterSetup, checkNumbers, checkPolicyName, checkStore, createDecisionLog, explainWaiting,
+  hintAwait, markHandled, watchHeld,
 };
 export const limiterChecks: typeof ofLimiter | false = ofLimiter;
 

@@ -1,4 +1,4 @@
-import { createLimiter, MemoryStore } from "sluice";
+import { createLimiter, createWaiter, MemoryStore } from "sluice";
 import { createGate, triple } from "sluice/http";
 import { leased } from "sluice/lease";
 import { casStore } from "sluice/store";
@@ -48,4 +48,11 @@ test("two limiters of one name with other numbers are an error that names the re
   const store = new MemoryStore({ clock: clock.now });
   createLimiter({ policy: all, store });
   expect(() => createLimiter({ policy: bulk, store })).toThrow(/one limiter and a `policy` for each call, see .*priority\.md$/);
+});
+
+test("a waiter names the page for the option of job queues", async () => {
+  const waiter = createWaiter(createLimiter({ policy: all }));
+  const text = /^Unknown option `priority`: a waiter serves in order of arrival\. To keep tokens for some calls, see .*\/guides\/priority\.md$/;
+  await expect((async () => waiter.consume("ann", { priority: 1 } as object))()).rejects.toThrow(text);
+  expect(() => createWaiter(createLimiter({ policy: all }), { priority: 1 } as object)).toThrow(text);
 });

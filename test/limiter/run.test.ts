@@ -128,6 +128,16 @@ describe("granted", () => {
     }
   });
 
+  test("names the limit of several that refuses, but not for a block", () => {
+    const limits = [{ name: "burst", capacity: 5, refill: perSecond(5) }, { name: "day", capacity: 3, refill: perMinute(1) }];
+    const limiter = createLimiter({ policy: { name: "mail", limits }, store: memory() });
+    limiter.consume("ann", 3);
+    expect(() => granted(limiter.consume("ann"))).toThrow('Expected limit "day" of policy "mail" to allow the call, got a refusal (limited). Try again in 60000 ms');
+    expect(() => granted(limiter.consume("bob", 4))).toThrow('Expected limit "day" of policy "mail" to allow the call, got a refusal (cost_above_capacity). Waiting does not help');
+    limiter.block("bob", 1_000);
+    expect(() => granted(limiter.consume("bob"))).toThrow('Expected policy "mail" to allow the call');
+  });
+
   test("names the store's error as the cause of a refusal without the store", async () => {
     const store = new UnsteadyStore(() => 0, { breaker: false });
     store.health = "down";

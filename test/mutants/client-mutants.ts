@@ -37,7 +37,7 @@ export const clientMutants: readonly Mutant[] = [
   },
   {
     item: "51", test: FIELDS, in: "waitPlaces",
-    find: "left < 1 ? resetMs : null",
+    find: "left < 1 || (left !== left && !isLeft) ? resetMs : null",
     replace: "resetMs",
   },
   {

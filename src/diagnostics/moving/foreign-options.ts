@@ -25,6 +25,7 @@ export interface Replacement {
 }
 
 const NONE_TEXT = "there is no such option";
+const ORDER_TEXT = `a waiter serves in order of arrival. To keep tokens for some calls, see ${DOCS}/guides/priority.md`;
 export const POLICY_TEXT =
   "`policy: { name: \"limit-1\", refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 " +
   "every 15 minutes; `capacity: 100, returns: afterMs(900_000)` is never more than 100 in any 15 minutes";
@@ -49,7 +50,7 @@ const JOB_OPTIONS: readonly Replacement[] = [
   { of: [BOTTLENECK], names: "highWater", here: "`maxWaiters` of `createWaiter`" },
   { of: [BOTTLENECK], names: "strategy rejectOnDrop penalty", here: `${NONE_TEXT}; a full waiter refuses` },
   { of: [BOTTLENECK], names: "weight", here: "`consume(key, cost)`" },
-  { of: [BOTTLENECK], names: "priority", here: `${NONE_TEXT}; a waiter serves in order of arrival` },
+  { of: [BOTTLENECK], names: "priority", here: `${NONE_TEXT}; ${ORDER_TEXT}` },
   { of: [BOTTLENECK], names: "expiration", here: "`maxWorkMs` of `whenDone`" },
   {
     of: [QUEUE, UPSTASH], names: "timeout",
@@ -223,3 +224,8 @@ export const FOREIGN: readonly Replacement[] = [
   ...JOB_OPTIONS,
   { of: [SLOW], names: "delayAfter delayMs maxDelayMs", here: WAIT_TEXT, gate: true },
 ];
+
+/** What to write in place of an option of a waiter that job queues have. */
+export function explainWaiting(name: string): string | undefined {
+  return name === "priority" ? `: ${ORDER_TEXT}` : undefined;
+}

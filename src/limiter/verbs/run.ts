@@ -20,10 +20,12 @@ export class RefusedError extends SluiceError<"ERR_REFUSED"> {
 
   /** Made by {@link granted}. */
   constructor(decision: Refused) {
-    const { policy, reason, retryAfterMs, error } = decision;
+    const { policy, limit, limits, reason, retryAfterMs, error } = decision;
+    const isLimit = limits !== null && (reason === "cost_above_capacity" || (reason === "limited" && !decision.blocked));
+    const label = !isLimit ? `policy "${policy}"` : `limit "${limit}" of policy "${policy}"`;
     const cure = retryAfterMs === Infinity ? "Waiting does not help" : `Try again in ${retryAfterMs} ms`;
     const options = error === undefined ? undefined : { cause: error };
-    super("ERR_REFUSED", `Expected policy "${policy}" to allow the call, got a refusal (${reason}). ${cure}`, options);
+    super("ERR_REFUSED", `Expected ${label} to allow the call, got a refusal (${reason}). ${cure}`, options);
     this.decision = decision;
   }
 }

@@ -1,3 +1,4 @@
+import { limiterChecks } from "#diagnostics";
 import { checkNames, checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "../../core/check.js";
 import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
@@ -99,7 +100,7 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
     throw new TypeError("Expected `limiter` not to wait, got a waiter. Write createWaiter(combine({ ... }))");
   }
   const names = ["maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs"];
-  const own = checkOptions(options, names);
+  const own = checkOptions(options, names, "an object", limiterChecks ? limiterChecks.explainWaiting : undefined);
   const { maxWaitMs = Infinity, maxWaiters = 100_000, jitterMs = 0 } = own;
   positiveInteger("maxWaiters", maxWaiters);
   const { maxWaitersPerKey = Math.ceil(maxWaiters / 10) } = own;
@@ -136,7 +137,7 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
     if (typeof asked !== "object" || asked === null) return [inner.charges(key, asked), {}];
     const known = ["cost", "policy", "maxWaitMs", "signal"];
     checkNotCosts(asked, inner.members ?? (limiter as unknown as PlainLimiter).policy.limits, known);
-    checkNames(asked, known);
+    checkNames(asked, known, limiterChecks ? limiterChecks.explainWaiting : undefined);
     const { maxWaitMs: own, signal, ...rest } = ownMembers(asked as WaiterConsumeOptions<K>);
     const charges = inner.charges(key, rest);
     return [charges, { signal: checkSignal(signal), ...(own === undefined ? {} : { maxWaitMs: checkMaxWait(own) }) }];
