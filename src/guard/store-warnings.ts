@@ -1,6 +1,6 @@
 import { guardChecks, type StoreHints } from "#diagnostics";
 import type { GuardSettings, OnStoreError } from "../port/guard-options.js";
-import { lineOf } from "../warnings/line-of.js";
+import { rootLineOf } from "../warnings/line-of.js";
 import { warn } from "../warnings/warnings.js";
 import { sharesWork, startTimer } from "../platform.js";
 import { withCause, type CauseOf } from "./errors.js";
@@ -8,7 +8,8 @@ import { withCause, type CauseOf } from "./errors.js";
 // A client that lost its server tries again within this time, and then knows why.
 const CAUSE_AFTER_MS = 250;
 
-const DEFAULT_SHARE = ", the default: set it to the number of your processes";
+const SHARE_CURE = "Set `sharedBy` of the store to the number of your processes";
+const OBSERVE_CURE = "Pass `observe` to be told of each outage";
 
 /** Gives the process warnings about one store. */
 export class StoreWarnings {
@@ -72,18 +73,18 @@ export class StoreWarnings {
   #say(what: string, error: unknown): void {
     const share = this.#sharedBy === 1 ? "each limit in full" : `1/${this.#sharedBy} of each limit`;
     const meanwhile: Record<OnStoreError, string> = {
-      local: `this process grants ${share} by itself (\`sharedBy: ` +
-        `${this.#sharedBy}\`${this.#isDefaultShare ? DEFAULT_SHARE : ""})`,
+      local: `this process grants ${share} by itself`,
       allow: "every request is allowed",
       unavailable: "every request is refused",
     };
     const choices = [...this.#choices];
     const isOne = choices.length === 1;
-    const texts = choices.map((choice) => (isOne ? "" : `with \`onStoreError: "${choice}"\` `) + meanwhile[choice]);
+    const texts = choices.map((choice) => (isOne ? "" : `with \`onStoreError\` "${choice}" `) + meanwhile[choice]);
+    const isShare = this.#isDefaultShare && this.#choices.has("local");
     warn(
       "SLUICE_STORE_UNAVAILABLE",
-      `${this.#name} ${what}: ${lineOf(error)}. Until it answers, ${texts.join(", ")}. ` +
-        "Pass `observe` to be told of each outage.",
+      `${this.#name} ${what}: ${rootLineOf(error)}. Until it answers, ${texts.join(", ")}. ` +
+        `${isShare ? SHARE_CURE : OBSERVE_CURE}.`,
     );
   }
 }

@@ -15,15 +15,26 @@ export function withCauses(error: unknown): readonly unknown[] {
  * ECONNREFUSED".
  */
 export function lineOf(error: unknown): string {
+  return inOneLine(messagesOf(error).join(": "));
+}
+
+/** The message of the last cause of an error, in one line: "connect ECONNREFUSED". */
+export function rootLineOf(error: unknown): string {
+  return inOneLine(messagesOf(error).at(-1) ?? "");
+}
+
+function messagesOf(error: unknown): readonly string[] {
   const texts: string[] = [];
   for (const each of withCauses(error)) {
     const { name, message, code } = Object(each) as ErrorMembers;
     // An error of several addresses has a code and no message.
     if (message || causeOf(each) === undefined) texts.push(String(message || code || name || each).replace(/\.$/, ""));
   }
-  const line = texts.filter((text, i) => texts.indexOf(text) === i).join(": ");
-  return line.replace(/[\0-\x1F\x7F-\x9F]+/g, " ").slice(0, 200); // oxlint-disable-line no-control-regex
+  return texts.filter((text, i) => texts.indexOf(text) === i);
 }
+
+const inOneLine = (text: string): string =>
+  text.replace(/[\0-\x1F\x7F-\x9F]+/g, " ").slice(0, 200); // oxlint-disable-line no-control-regex
 
 /** The error behind an error: its cause, the first of several, or that of a cluster's last node. */
 function causeOf(error: unknown): unknown {

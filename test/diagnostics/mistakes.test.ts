@@ -147,7 +147,7 @@ const MISTAKES: readonly Mistake[] = [
     share: ({ forExpress }) => serve([forExpress.rateLimit({ policy, key: (request) => ["user", (request as { user?: { id: number } }).user?.id] }), signIn], { times: 20 }),
     refuse: ({ forExpress }) => serve([forExpress.rateLimit({ policy, unidentified: "refuse", key: (request) => ["user", (request as { user?: { id: number } }).user?.id] }), signIn], { times: 20 }),
   } },
-  { what: "Redis is down at the start", cure: /ECONNREFUSED.*`sharedBy: 2`.*Pass `observe`/s, ways: {
+  { what: "Redis is down at the start", cure: /ECONNREFUSED.*Set `sharedBy`/s, ways: {
     ioredis: async ({ createLimiter, RedisStore }) => {
       const client = new Redis({ host: "127.0.0.1", port: await freePort(), retryStrategy: () => 20 }).on("error", () => undefined);
       await createLimiter({ policy, store: new RedisStore(client) }).consume("a");

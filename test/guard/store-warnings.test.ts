@@ -31,10 +31,10 @@ async function open(guarded: GuardOptions = {}, options: Partial<LimiterOptions<
 
 describe("SLUICE_STORE_UNAVAILABLE", () => {
   test.each([
-    ["local", "is unavailable", "this process grants 1/2 of each limit by itself (`sharedBy: 2`, the default: set it to the number of your processes)"],
-    ["allow", "is unavailable", "every request is allowed"],
-    ["unavailable", "failed", "every request is refused"],
-  ] as const)('says what the limiter does meanwhile: "%s"', async (onStoreError, what, meanwhile) => {
+    ["local", "is unavailable", "this process grants 1/2 of each limit by itself", "Set `sharedBy` of the store to the number of your processes"],
+    ["allow", "is unavailable", "every request is allowed", "Pass `observe` to be told of each outage"],
+    ["unavailable", "failed", "every request is refused", "Pass `observe` to be told of each outage"],
+  ] as const)('says what the limiter does meanwhile, with one colon, one cause and one cure: "%s"', async (onStoreError, what, meanwhile, cure) => {
     const { store, ask, given } = await open({}, { onStoreError });
     await ask();
     store.health = "down";
@@ -42,7 +42,7 @@ describe("SLUICE_STORE_UNAVAILABLE", () => {
     expect(given).toMatchObject([
       {
         code: "SLUICE_STORE_UNAVAILABLE",
-        message: `The store of policy "api" ${what}: connection lost. Until it answers, ${meanwhile}. Pass \`observe\` to be told of each outage.`,
+        message: `The store of policy "api" ${what}: connection lost. Until it answers, ${meanwhile}. ${cure}.`,
         detail: expect.stringContaining("warnings.md#sluice_store_unavailable") as string,
       },
     ]);
