@@ -30,6 +30,20 @@ export interface Route {
   readonly name: string;
   /** The throttles that hold the route's calls back, as far as responses named them. */
   readonly draws: Map<string, NamedDraw>;
+  /** Whether a call of the route has ended. Before, nothing is known of its limits. */
+  isKnown: boolean;
+  /** How many calls were sent before the first one ended, and when the others go without it. */
+  sentNew: number;
+  heldUntil: number;
+}
+
+// A new route sends this many calls, and holds the others until the first of them ends, at most so long.
+const FIRST_CALLS = 3;
+const MOST_HELD_MS = 1_000;
+
+/** Milliseconds for which the calls of a new route are held. */
+export function holdWait(route: Route, now: number): number {
+  return route.isKnown || route.sentNew < FIRST_CALLS ? 0 : Math.max(0, route.heldUntil - now);
 }
 
 /** What a call of a route takes of one throttle: what the last response said, or 1. */
@@ -51,9 +65,10 @@ export function createCaller(): Caller {
   return { throttles: new Map(), routes: new Map(), pending: new Map(), sent: 0 };
 }
 
-/** Returns the caller's route of this name. */
-export function routeOf(caller: Caller, name: string): Route {
-  return getOrCreate(caller.routes, name, MAX_ROUTES, () => ({ name, draws: new Map() }));
+/** Returns the caller's route of this name. Where requests share no work, it holds no call (law L15). */
+export function routeOf(caller: Caller, name: string, isShared: boolean): Route {
+  const create = (): Route => ({ name, draws: new Map(), isKnown: !isShared, sentNew: 0, heldUntil: 0 });
+  return getOrCreate(caller.routes, name, MAX_ROUTES, create);
 }
 
 /** Returns what a call of the route takes of each throttle. */
@@ -77,6 +92,7 @@ export function routePause(caller: Caller, route: Route, now: number): number {
 export function recordCall(caller: Caller, route: Route, call: TrafficCall, now: number): void {
   const draws = drawsOf(caller, route);
   const number = ++caller.sent;
+  if (!route.isKnown && route.sentNew++ === 0) route.heldUntil = now + MOST_HELD_MS;
   caller.pending.set(call, { number, route, responded: new Map(draws.map(({ throttle }) => [throttle, throttle.responded])) });
   if (caller.pending.size > MAX_PENDING) caller.pending.delete(caller.pending.keys().next().value as TrafficCall);
   for (const draw of draws) recordSent(draw, number, now);
@@ -98,6 +114,7 @@ export function observeResponse(
   const pending = caller.pending.get(call);
   caller.pending.delete(call);
   if (pending === undefined) return false;
+  pending.route.isKnown = true;
   for (const throttle of pending.responded.keys()) endProbe(throttle, pending.number, response !== null, context.timing.now());
   if (response !== null) updateThrottles(caller, pending, response, context);
   return true;

@@ -6,6 +6,8 @@ import type { ToldLimit } from "../reading/rate-limit.js";
 export interface Pace {
   readonly limit: Limit;
   readonly bucket: Bucket;
+  /** Milliseconds for a token by the server's window. What remains until a reset in whole seconds may be far slower. */
+  readonly leastMs: number;
 }
 
 /** The tokens of calls that the server may have counted after the call that it responds to. */
@@ -34,12 +36,18 @@ export function updatePace(before: Pace | null, told: ToldLimit, { likely, atMos
   bucket.at = Math.ceil(now);
   // Below 0 when more calls are pending than the limit has left. The next call then waits for their tokens, too.
   bucket.spent = Math.max(0, limit.size - free);
-  return { limit, bucket };
+  const { windowMs, limit: most } = told;
+  return { limit, bucket, leastMs: windowMs && most ? windowMs / most : limit.unitsPerToken / limit.unitsPerMs };
 }
 
 /** Milliseconds until calls of `tokens` more may have been sent. 0 when they may be sent now. */
 export function paceWait({ limit, bucket }: Pace, tokens: number, now: number): number {
   return Math.ceil(unitsOver(limit, tokens, spentAt(bucket, limit, Math.floor(now))) / limit.unitsPerMs);
+}
+
+/** The least wait for `tokens` more, by the server's window. */
+export function leastPaceWait({ limit, bucket, leastMs }: Pace, tokens: number, now: number): number {
+  return Math.floor((unitsOver(limit, tokens, spentAt(bucket, limit, Math.floor(now))) / limit.unitsPerToken) * leastMs);
 }
 
 /** Counts `tokens` as sent. A negative number takes them back. */

@@ -1,5 +1,5 @@
 import type { Timing, TrafficCall, TrafficResponse } from "../fetch/options.js";
-import { createCaller, drawsOf, observeResponse, recordCall, type Caller } from "./caller.js";
+import { createCaller, drawsOf, holdWait, observeResponse, recordCall, type Caller } from "./caller.js";
 import { countAhead, createCallQueue, enqueue, setTimer, type CallQueue, type QueuedCall, type RouteQueue } from "./queue.js";
 import { ageThrottle, leastWait, throttleWait, type Draw, type Throttle } from "./throttle.js";
 
@@ -52,6 +52,11 @@ export function endPauses(scheduler: Scheduler, ms: number, timing: Timing): voi
 // Sends or drops the new call, or leaves it queued. Looks at no other call, so thousands of calls may be queued.
 function checkNew(scheduler: Scheduler, queued: QueuedCall, routeQueue: RouteQueue, timing: Timing): void {
   const { caller, queue } = scheduler;
+  const held = holdWait(queued.route, timing.now());
+  if (held > queued.call.maxWaitMs) {
+    recordCall(caller, queued.route, queued.call, timing.now());
+    return queued.settle(0);
+  }
   queue.nextDropAt = Math.min(queue.nextDropAt, queued.deadline);
   // A call that is not the first of its route cannot be sent now.
   if (routeQueue.calls[0] === queued || queued.deadline < (queue.timer?.at ?? 0)) checkQueue(scheduler, timing);
@@ -121,12 +126,13 @@ function dropIfTooLong(queued: QueuedCall, draws: Draw[], ahead: ReadonlyMap<Thr
 
 /** Tells the caller of a wait that is new, or longer than it was told. */
 function tellWait(queued: QueuedCall, waitMs: number, now: number): void {
-  if (now + waitMs < queued.toldUntil + DROP_INTERVAL_MS) return;
+  // A held call may go at any moment.
+  if (waitMs === 0 || now + waitMs < queued.toldUntil + DROP_INTERVAL_MS) return;
   queued.toldUntil = now + waitMs;
   queued.call.onQueued(Math.ceil(waitMs));
 }
 
 /** Milliseconds until the first call of a route may be sent. */
 function routeQueueWait(caller: Caller, { route, isRetry }: RouteQueue, now: number): number {
-  return Math.max(0, ...drawsOf(caller, route).map((draw) => throttleWait(draw, isRetry, now)));
+  return Math.max(holdWait(route, now), ...drawsOf(caller, route).map((draw) => throttleWait(draw, isRetry, now)));
 }

@@ -1,5 +1,5 @@
 import type { ToldLimit } from "../reading/rate-limit.js";
-import { countSent, paceWait, updatePace, type LaterCalls, type Pace } from "./pace.js";
+import { countSent, leastPaceWait, paceWait, updatePace, type LaterCalls, type Pace } from "./pace.js";
 
 // After a pause, the next call may be sent this long after the previous one, even without a response.
 const SLOT_TIMEOUT_MS = 1_000;
@@ -86,7 +86,7 @@ export function throttleWait({ throttle, cost }: Draw, isRetry: boolean, now: nu
 
 /** The least wait of a call behind calls of `ahead` tokens, in milliseconds, without jitter. */
 export function leastWait({ throttle, cost }: Draw, ahead: number, now: number): number {
-  return now >= throttle.probeAt ? 0 : reportedWait(throttle, ahead + cost, now);
+  return now >= throttle.probeAt ? 0 : reportedWait(throttle, ahead + cost, now, leastPaceWait);
 }
 
 /** Milliseconds that are left of the pause, without the pace. */
@@ -95,8 +95,8 @@ export function pauseWait(throttle: Throttle, now: number): number {
 }
 
 // By what the server reported last, even if that is absurd.
-function reportedWait(throttle: Throttle, tokens: number, now: number): number {
-  return Math.max(0, throttle.pausedUntil - now, throttle.pace === null ? 0 : paceWait(throttle.pace, tokens, now));
+function reportedWait(throttle: Throttle, tokens: number, now: number, waitOf = paceWait): number {
+  return Math.max(0, throttle.pausedUntil - now, throttle.pace === null ? 0 : waitOf(throttle.pace, tokens, now));
 }
 
 /** Records that call `number` is sent. */

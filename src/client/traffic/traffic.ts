@@ -43,6 +43,8 @@ const MAX_CALLERS = 1_000;
  * - **After a 429**, calls to the same origin, with the same identity, on the same policy queue until the server's wait
  *   is over. Then the oldest call is sent, and every two responses that are not refusals let three more calls go.
  * - **Near a limit**, with a tenth or less left, calls are spaced so that the rest lasts.
+ * - **A new route** sends 3 calls, and holds the others until the first of them ends, at most 1 second. A call whose
+ *   `maxWaitMs` is shorter than that is not held.
  * - **Policies** are learned from responses (`RateLimit`, `violated-policies`). If the server names none, only calls to
  *   the same route wait for each other.
  * - **A call that would wait longer than its `maxWaitMs`** is not sent and rejects at once. So does a sensitive call
@@ -84,7 +86,7 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
       tickets.set(call, ticket);
       const { scheduler } = ticket;
       const { caller } = scheduler;
-      const known = routeOf(caller, route(call));
+      const known = routeOf(caller, route(call), isShared);
       // A queue of one call where requests share no timers (law L15).
       const queue = isShared ? scheduler.queue : createCallQueue();
       if (!call.sensitive) {

@@ -4,7 +4,7 @@ import { parseRateLimit } from "sluice/client";
 import { draft11, draft7, triple } from "sluice/http";
 import { rateLimit } from "sluice/web";
 import { describe, expect, test } from "vitest";
-import { Desk, refused, reporting } from "./traffic-desk.js";
+import { Desk, refused, reporting, silent } from "./traffic-desk.js";
 import type { TrafficResponse } from "../../../src/client/fetch/options.js";
 
 /** Schedules `count` calls at once and returns when each was sent. None gets a response. */
@@ -50,6 +50,7 @@ describe("pace", () => {
 
   test("pending calls count as sent, whether or not the response counts them", async () => {
     const desk = new Desk();
+    await desk.round(silent);
     const calls = Array.from({ length: 4 }, () => desk.call());
     for (const call of calls) await desk.schedule(call);
     desk.observe(calls[0]!, reporting({ limit: 10, remaining: 9, windowMs: 10_000 }));
@@ -80,6 +81,7 @@ describe("pace", () => {
 
   test("refused calls are not counted as spent", async () => {
     const desk = new Desk();
+    await desk.round(silent);
     const calls = Array.from({ length: 30 }, () => desk.call());
     for (const call of calls) await desk.schedule(call);
     const told = { limit: 10, windowMs: 10_000 };

@@ -5,6 +5,9 @@ import type { TrafficResponse } from "../../../src/client/fetch/options.js";
 
 export const refused = (waitMs: number | null, ...policies: string[]): TrafficResponse => ({ status: 429, isRefusal: true, waitMs, limits: null, policies });
 
+/** A response without fields. After it a route is known, and holds no call. */
+export const silent: TrafficResponse = { status: 200, isRefusal: false, waitMs: null, limits: null, policies: [] };
+
 /** A response that reports what is left of a limit. */
 export const reporting = (told: Partial<ToldLimit> = {}, status = 200): TrafficResponse => ({
   status,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { createTraffic } from "../../../src/client/traffic/traffic.js";
+import { describe, expect, test, vi } from "vitest";
+import { createTraffic, type TrafficCall } from "../../../src/client/traffic/traffic.js";
 import { talk, URL_A } from "../fake-server.js";
-import { refused, Desk, reporting } from "./traffic-desk.js";
+import { refused, Desk, reporting, silent } from "./traffic-desk.js";
 
 describe("after a refusal", () => {
   test("calls on the same policy wait, on every route that is known to draw on it", async () => {
@@ -390,6 +390,7 @@ describe("thousands of queued calls", () => {
 
   test("that would wait too long are dropped within 100 ms, however fast responses arrive", async () => {
     const desk = new Desk();
+    await desk.round(silent);
     const flights = Array.from({ length: 50 }, () => desk.call());
     for (const call of flights) await desk.schedule(call);
     desk.observe(flights[0]!, refused(1_000, "api"));
@@ -399,6 +400,84 @@ describe("thousands of queued calls", () => {
     await desk.time.advance(100);
     expect(await Promise.race([waiting, Promise.resolve("still waiting")])).toBeGreaterThan(59_000);
   });
+});
+
+describe("a new route", () => {
+  /** Twenty calls at once. Resolves when none of them goes any more by itself. */
+  async function cold(desk: Desk, facts: Partial<TrafficCall> = {}): Promise<TrafficCall[]> {
+    const calls = Array.from({ length: 20 }, () => desk.call(facts));
+    for (const call of calls) void desk.schedule(call).catch(() => undefined);
+    await desk.time.advance(0);
+    return calls;
+  }
+
+  test("sends three calls, and the others as the first answer says", async () => {
+    const desk = new Desk();
+    const [first] = await cold(desk);
+    expect(desk.sent).toHaveLength(3);
+    await desk.time.advance(500);
+    expect(desk.sent).toHaveLength(3);
+    desk.observe(first!, reporting({ limit: 10, remaining: 9, windowMs: 10_000 }));
+    await desk.time.advance(0);
+    // 9 are left: 2 are pending and 1 is the reserve.
+    expect(desk.sent).toHaveLength(9);
+  });
+
+  test.each([["a failure or an abort", null], ["an answer without fields", silent]])("lets all go after %s, and holds none again", async (_, answer) => {
+    const desk = new Desk();
+    const [first] = await cold(desk);
+    desk.observe(first!, answer);
+    await desk.time.advance(0);
+    expect(desk.sent).toHaveLength(20);
+    await cold(desk);
+    expect(desk.sent).toHaveLength(40);
+  });
+
+  test("without an answer lets all go after 1,000 ms", async () => {
+    const desk = new Desk();
+    await cold(desk);
+    await desk.time.advance(999);
+    expect(desk.sent).toHaveLength(3);
+    await desk.time.advance(1);
+    expect(desk.sent).toHaveLength(20);
+  });
+
+  test("holds no call that allows no such wait, and tells no wait", async () => {
+    const desk = new Desk();
+    const told: number[] = [];
+    await cold(desk, { maxWaitMs: 999, onQueued: (waitMs) => told.push(waitMs) });
+    expect(desk.sent).toHaveLength(20);
+    await cold(desk, { path: "/b", onQueued: (waitMs) => told.push(waitMs) });
+    expect([desk.sent.length, told]).toEqual([23, []]);
+  });
+
+  test("a held call obeys its own signal, and a sensitive one is not held", async () => {
+    const desk = new Desk();
+    await cold(desk);
+    const aborting = new AbortController();
+    const held = desk.schedule(desk.call({ signal: aborting.signal }));
+    aborting.abort(new Error("left"));
+    await expect(held).rejects.toThrow("left");
+    expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(0);
+    await desk.time.advance(1_000);
+    expect(desk.sent).toHaveLength(21);
+  });
+
+  test("holds nothing where requests share no work (law L15)", async () => {
+    vi.stubGlobal("WebSocketPair", class WebSocketPair {});
+    const desk = new Desk();
+    vi.unstubAllGlobals();
+    await cold(desk);
+    expect(desk.sent).toHaveLength(20);
+  });
+});
+
+test("a call is not dropped for a reset in whole seconds, which may be far slower than the window", async () => {
+  const desk = new Desk();
+  await desk.round(reporting({ limit: 10, remaining: 1, resetMs: 1_000, windowMs: 1_000 }));
+  const waits = Array.from({ length: 90 }, () => desk.schedule());
+  await desk.time.advance(0);
+  expect(await Promise.race([...waits, Promise.resolve("still waiting")])).toBe("still waiting");
 });
 
 test("a route is named in time that grows with the path's length", async () => {
