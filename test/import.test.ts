@@ -48,17 +48,17 @@ async function callsAtImport(source: string): Promise<string[]> {
 // Frozen values and their brands; `Object.assign` adds `with` to an adapter's function. Nothing that takes time.
 // `Object.defineProperty` puts the brand on the key of unidentified callers.
 const CORE = ["Object.freeze", "Symbol.for", "Object.defineProperty"];
-const HTTP = [...CORE, "Object.create"];
-const ADAPTER = [...HTTP, "Object.assign"];
+const HTTP = CORE;
+const ADAPTER = [...HTTP, "Object.create", "Object.assign"];
 const known: Readonly<Record<string, readonly string[]>> = {
   ".": CORE,
   "./store": CORE,
   "./durable-object": CORE,
   "./node": ADAPTER,
   "./express": ADAPTER,
-  "./fastify": [...HTTP, "Object.assign"],
+  "./fastify": ADAPTER,
   "./hono": ADAPTER,
-  "./web": ADAPTER.filter((call) => call !== "Object.create"),
+  "./web": ADAPTER,
   "./redis": [...CORE, "Promise.resolve"],
   "./postgres": [...CORE, "Promise.resolve"],
   "./http": HTTP,
