@@ -8,7 +8,7 @@ export interface Control extends Numbers {
 }
 
 /** What holds now for a policy. */
-export type NamedControl = Required<Control> & { readonly name: string };
+export type NamedControl = Required<Omit<Control, "more">> & Pick<Control, "more"> & { readonly name: string };
 
 /** What holds now for one caller, and whether these numbers are its own. */
 export type CallerNumbers = Numbers & { readonly isOwn: boolean };

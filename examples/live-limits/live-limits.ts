@@ -1,5 +1,5 @@
 /** The numbers of policies, which change while the service runs. */
-import { definePolicy, type Key, type Policy } from "sluice";
+import { daily, definePolicy, monthly, weekly, type Key, type LimitOptions, type Policy } from "sluice";
 
 /** The numbers of one policy, as they travel between processes. */
 export interface Numbers {
@@ -7,7 +7,24 @@ export interface Numbers {
   /** So many tokens return every `everyMs` milliseconds. */
   readonly tokens: number;
   readonly everyMs: number;
+  /** Limits beside the rate. A caller's own win over those of the policy with the same name. */
+  readonly more?: readonly (Quota | Rate)[] | undefined;
 }
+
+/** Such as `{ name: "day", capacity: 20_000, renews: "daily" }`. */
+interface Quota {
+  readonly name: string;
+  readonly capacity: number;
+  readonly renews: keyof typeof PERIODS;
+  readonly timeZone?: string | undefined;
+}
+
+interface Rate extends Omit<Numbers, "more"> {
+  readonly name: string;
+  readonly renews?: undefined;
+}
+
+const PERIODS = { daily, weekly, monthly };
 
 /** The name of one caller's own numbers, such as `interactive ["user","42"]`. They win over those of the policy. */
 export function ownName(policy: string, key: Key): string {
@@ -69,8 +86,11 @@ export class LiveLimits<N extends Numbers = Numbers> {
 
   /** What {@link set} would set. Call it before you tell other processes. */
   check(name: string, numbers: N): Policy {
-    this.#of(policyIn(name));
-    return policyOf(policyIn(name), numbers);
+    const { numbers: forAll } = this.#of(policyIn(name));
+    const base = policyIn(name) === name ? this.#defaults.get(name) : forAll;
+    const own = numbers.more ?? [];
+    const kept = (base?.more ?? []).filter((each) => own.every((other) => other.name !== each.name));
+    return policyOf(policyIn(name), { ...numbers, more: [...kept, ...own] });
   }
 
   /**
@@ -79,7 +99,9 @@ export class LiveLimits<N extends Numbers = Numbers> {
    */
   take(stored: ReadonlyMap<string, string>): void {
     for (const name of this.#held.keys()) if (!stored.has(name)) this.unset(name);
-    for (const [name, text] of stored) {
+    // The numbers for all first: those of a caller build on them.
+    const isOwn = ([name]: readonly [string, string]): number => Number(policyIn(name) !== name);
+    for (const [name, text] of [...stored].sort((a, b) => isOwn(a) - isOwn(b))) {
       try {
         this.set(name, JSON.parse(text) as N);
         this.#reported.delete(name);
@@ -103,6 +125,15 @@ export function policyIn(name: string): string {
 }
 
 // The name stays, so what a caller has spent stays spent.
-function policyOf(name: string, { capacity, tokens, everyMs }: Numbers): Policy {
-  return definePolicy({ name, capacity, refill: { tokens, everyMs } });
+function policyOf(name: string, { capacity, tokens, everyMs, more = [] }: Numbers): Policy {
+  const rate = { capacity, refill: { tokens, everyMs } };
+  if (more.length === 0) return definePolicy({ name, ...rate });
+  return definePolicy({ name, limits: [{ name: "rate", ...rate }, ...more.map(limitOf)] });
+}
+
+function limitOf(limit: Quota | Rate): LimitOptions {
+  const { name, capacity } = limit;
+  if (limit.renews === undefined) return { name, capacity, refill: { tokens: limit.tokens, everyMs: limit.everyMs } };
+  if (!Object.hasOwn(PERIODS, limit.renews)) throw new RangeError(`Expected \`renews\` to be daily, weekly or monthly, got ${String(limit.renews)}`);
+  return { name, capacity, renews: PERIODS[limit.renews]({ timeZone: limit.timeZone }) };
 }

@@ -3,7 +3,7 @@ import { execFile, type ChildProcess } from "node:child_process";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { Redis } from "ioredis";
 import pg from "pg";
-import type { Decision } from "sluice";
+import { createLimiter, type Decision, type Policy } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Controls, type Control } from "../../examples/admin/controls.js";
 import { keepReading, type Follower } from "../../examples/live-limits/keep-reading.js";
@@ -301,4 +301,24 @@ describeWith("redis", "the page's script", () => {
     expect(err).toContain("MaxRetriesPerRequestError");
     expect(err).not.toContain("Unhandled error event");
   });
+});
+
+test("20,000 a day in place of 10,000: quotas and several limits, of which a caller's own win by their names", () => {
+  const rate = { capacity: 30, tokens: 5, everyMs: 1_000 };
+  const day = (capacity: number) => ({ name: "day", capacity, renews: "daily" as const });
+  const month = { name: "month", capacity: 100_000, renews: "monthly" as const, timeZone: "Europe/Berlin" };
+  const limits = new LiveLimits<Numbers>({ interactive: { ...rate, more: [day(10_000), month] } });
+  const acme = ["tenant", "acme"] as const;
+  const sizes = (policy: Policy): Record<string, number> => Object.fromEntries(policy.limits.map(({ name, capacity }) => [name, capacity]));
+  limits.take(new Map([[ownName("interactive", acme), JSON.stringify({ ...rate, more: [day(20_000)] })]]));
+  expect(sizes(limits.policy("interactive"))).toEqual({ rate: 30, day: 10_000, month: 100_000 });
+  expect(sizes(limits.policy("interactive", acme))).toEqual({ rate: 30, day: 20_000, month: 100_000 });
+  // What was spent stays spent.
+  const limiter = createLimiter({ policy: limits.policy("interactive") });
+  limiter.debit(acme, { cost: { day: 9_000 }, policy: limits.policy("interactive") });
+  expect(limiter.peek(acme, { policy: limits.policy("interactive", acme) }).limits?.find(({ limit }) => limit === "day")?.remaining).toBe(11_000);
+  // Numbers that the page for operators sets keep the other limits.
+  limits.set(ownName("interactive", acme), { ...rate, capacity: 60 });
+  expect(sizes(limits.policy("interactive", acme))).toEqual({ rate: 60, day: 10_000, month: 100_000 });
+  expect(() => limits.check("interactive", { ...rate, more: [{ ...day(5), renews: "hourly" as never }] })).toThrow("Expected `renews` to be daily, weekly or monthly, got hourly");
 });
