@@ -16,25 +16,26 @@ import { build } from "esbuild";
 // createFetch 360. The window's script and its own way cost RedisStore 600.
 // That all verbs take options, and refuse costs in their place with the cure, costs createLimiter 330 more.
 // That a store answers calls in one method, and that all its answers are checked, costs createLimiter 470 more.
+// That equal responses share their fields, and 429s their document, costs an adapter 430 more.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
   ".": 33_600, // 360 of it read ports without brackets, and elements of Forwarded
   "./store": 15_200,
-  "./node": 22_900,
-  "./express": 22_700,
-  "./fastify": 24_200,
-  "./hono": 23_450,
-  "./web": 22_450,
+  "./node": 23_000,
+  "./express": 22_750,
+  "./fastify": 24_300,
+  "./hono": 23_550,
+  "./web": 22_500,
   "./redis": 23_350,
   "./postgres": 24_900,
   "./lease": 8_300,
   "./durable-object": 23_700, // 5,300 of it are calendars and limits in flight: the object gets policies as text
-  "./http": 21_700,
+  "./http": 21_800,
   "./client": 10_850,
   "./client/traffic": 7_950, // 180 of it hold the calls of a new route
   "./testing": 88_550, // never in production
   "createLimiter only": 14_100,
-  "rateLimit of express only": 22_600,
+  "rateLimit of express only": 22_650,
   "createLimiter and RedisStore": 31_750,
   "createFetch only": 7_950, // 80 of it read a reset alone, 430 of it copy a call, 530 read the waits of real APIs, 140 read members as `fetch` does; goal 7,000
   "createWaiter beside createLimiter": 5_250,

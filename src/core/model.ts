@@ -1,4 +1,4 @@
-// The nouns of the arithmetic: what a limit, a policy, a record and a charge are. Read this first, then decision.ts.
+// The nouns of the arithmetic: what a limit, a policy and a record are. Then read decision.ts and decide.ts.
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {

@@ -51,6 +51,7 @@ function datesOf({ policy, from, moved = 0, to }: RequestPart, position: number,
   const limit = policy.limits[position] as Limit;
   const { kind, fullMs, renews, returns } = limit;
   if (!renews && !returns) return undefined;
+  // In this order, because the script of Redis knows the JSON of a window that takes.
   const dates = { kind: (renews ?? returns).kindCode.of, fullMs, backTo: kind.backTo(from) ?? undefined };
   if (renews) return { ...dates, ...datesNear(limit, now) };
   if (hasOwn(returns, "afterMs")) return dates;

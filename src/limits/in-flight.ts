@@ -79,7 +79,7 @@ export function inFlightCode({ staleAfterMs, retryAfterMs }: InFlightTimes): Kin
       amounts: datedAmounts,
     },
     numbers: { calendar: `${staleAfterMs} ${retryAfterMs} ms`, fullMs: staleAfterMs + step - 1, windowSeconds: 0 },
-    dateRules: dateRules,
+    dateRules,
     holdRules: {
       keep: keepTaken, newHold: () => new RequestHold(), stop: stopRenewing, later: settleLater, giveBackLate: releaseLate,
     },

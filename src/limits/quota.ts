@@ -121,7 +121,7 @@ export function quotaCode(numbers: KindCode["numbers"], dateOf: (now: number) =>
     isInFlight: false,
     amounts: undefined,
   };
-  return { field: "renews", of: "quota", kind, numbers, dateRules: dateRules };
+  return { field: "renews", of: "quota", kind, numbers, dateRules };
 }
 
 /** Returns a copy of a policy, such as one from JSON, with the calendars that its quotas had. */

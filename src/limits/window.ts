@@ -44,7 +44,7 @@ export function afterMs(ms: number | Pick<ReturnsAfter, "afterMs">): ReturnsAfte
     of: "window",
     kind,
     numbers: { calendar: `after ${length} ms`, fullMs: length - 1, windowSeconds: Math.ceil(length / 1_000) },
-    dateRules: dateRules,
+    dateRules,
     table: WindowTable,
   };
   return Object.freeze(Object.defineProperty({ afterMs: length }, "kindCode", { value: kindCode })) as ReturnsAfter;

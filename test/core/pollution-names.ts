@@ -10,7 +10,7 @@ export const NAMES = [
   // the client
   "identity", "maxAttempts", "backoff", "baseMs", "capMs", "retryStatuses", "merge", "retryBudget", "tokens", "perSuccess",
   // the gate
-  "skip", "unidentified", "key", "onDecision", "actualCost", "respond", "partitionKey", "limiter", "functionTimeoutMs", "user", "tenant",
+  "skip", "unidentified", "key", "onDecision", "actualCost", "respond", "partitionKey", "limiter", "functionTimeoutMs", "user", "tenant", "repeats",
   "traffic", "onWait", "giveUp", "vendor", "refusal", "limits", "time", "now", "wallNow", "attemptTimeoutMs", "sensitive", "retry", "pace", "route",
   // what all copies of the package share
   "quiet", "silenced", "works", "returned", "claims", "charged", "policyNames", "watches", "ledgers", "apart", "unnamed", "names", "held", "taken",

@@ -10,8 +10,8 @@ const WIRE = "checklist-wire";
 export const httpMutants: readonly Mutant[] = [
   {
     item: "1", test: REFUSAL, in: "createRefusals",
-    find: "status: 429",
-    replace: "status: 503",
+    find: "return { status: 429",
+    replace: "return { status: 503",
   },
   {
     item: "2", test: REFUSAL, in: "createHeaderWriter",
@@ -41,7 +41,7 @@ export const httpMutants: readonly Mutant[] = [
   {
     item: "7", test: PROMISE, in: "consume",
     find: "if (!decision.allowed) convertStale(buckets, policy, now);",
-    replace: 'if (decision.reason === "limited") buckets.forEach((bucket, i) => charge(bucket, policy.limits[i], now, costAt(costs, i) * policy.limits[i].unitsPerToken));',
+    replace: 'if (decision.reason === "limited") buckets.forEach((bucket, i) => changeUnits(bucket, policy.limits[i], now, costAt(costs, i) * policy.limits[i].unitsPerToken));',
   },
   {
     item: "8", test: PROMISE, in: "LONGEST_WAIT_MS",

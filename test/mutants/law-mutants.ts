@@ -49,7 +49,7 @@ export const lawMutants: readonly Mutant[] = [
   {
     item: "L3", test: PROMISE, in: "consume",
     find: "if (!decision.allowed) convertStale(buckets, policy, now);",
-    replace: 'if (decision.reason === "limited") buckets.forEach((bucket, i) => charge(bucket, policy.limits[i], now, costAt(costs, i) * policy.limits[i].unitsPerToken));',
+    replace: 'if (decision.reason === "limited") buckets.forEach((bucket, i) => changeUnits(bucket, policy.limits[i], now, costAt(costs, i) * policy.limits[i].unitsPerToken));',
   },
   {
     item: "L4", test: PROMISE, in: "answer",
@@ -594,7 +594,7 @@ export const lawMutants: readonly Mutant[] = [
   {
     item: "L21", test: "model", in: "changeUnits",
     find: "units > 0 ? kind.dateOf(now) : kind.backTo(from)",
-    replace: "units > 0 || kind.apart ? kind.dateOf(now) : kind.backTo(from)",
+    replace: "units > 0 || kind.amounts ? kind.dateOf(now) : kind.backTo(from)",
   },
   {
     item: "L1", test: "late-reports", in: "createSettle",

@@ -17,7 +17,7 @@ export const windowMutants: readonly Mutant[] = [
   { item: "L13", test: TABLE, in: "WindowTable.put", find: "entry.spent > 0 && entry.at < now", replace: "false" },
   { item: "L13", test: TABLE, in: "MemoryShard.#forget", find: "this.#onRemoved?.(", replace: "void (" },
   { item: "L13", test: TABLE, in: "Rows.write", find: "place === 0 || POOL_OF[place % MOST_IN_PLACE] !== POOL_OF[count]", replace: "place === 0" },
-  { item: "L13", test: TABLE, in: "MemoryStore.#tableOf", find: "this.#apart.get(Table) ??", replace: "this.#apart.values().next().value ??" },
+  { item: "L13", test: TABLE, in: "MemoryStore.#tableOf", find: "this.#kindTables.get(Table) ??", replace: "this.#kindTables.values().next().value ??" },
   { item: "L22", test: SCRIPT, in: "windowWay", find: "at - first < least", replace: "at - first <= least" },
   { item: "L22", test: SCRIPT, in: "windowWay", find: "if place - size == from then begins = last end", replace: "" },
   { item: "L22", test: SCRIPT, in: "windowWay", find: "sum + tokens > capacity", replace: "sum >= capacity" },

@@ -60,8 +60,8 @@ export type FieldValue = (facts: FieldFacts) => string | null;
 export interface HeaderStyle {
   /** The fields that it writes. */
   readonly fields: readonly Field[];
-  /** @internal Whether its fields show whole tokens and whole seconds of a decision, and nothing else. */
-  readonly repeats?: boolean;
+  /** @internal Its fields show the policy, the capacity, whole tokens and whole seconds, and nothing else. */
+  readonly repeats?: true;
   /** @internal Throws a RangeError for a policy that these fields cannot express. */
   readonly check?: (policy: Policy) => void;
   /** @internal Returns the bytes of `pk` for a key. Undefined for callers without a key. */

@@ -48,7 +48,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
   // A copy is overwritten, because a list that grows takes room for 17.
   const template = names.flatMap((name) => [name, ""]);
   const valuesUnder = perPolicy((policy) => fields.map((field) => field.under(policy)));
-  const listsUnder = made.every(({ repeats }) => repeats === true) ? perPolicy(() => new WrittenLists()) : null;
+  const lists = made.every((style) => Object.hasOwn(style, "repeats")) ? new WrittenLists() : null;
 
   const [partitionOf = null] = ownOf(made, "partitionOf");
   const [retryAfter, another] = ownOf(made, "retryAfter");
@@ -73,9 +73,8 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
     const mostMs = (policy.inFlight && isInFlight(shown) && policy.inFlight.kind.retryAfterMs) || Infinity;
     const resetMs = refused ? decision.retryAfterMs : Math.min(untilBack, mostMs);
     const resetSeconds = refused ? toRetryAfter(resetMs) : Math.ceil(resetMs / 1_000);
-    const isRepeated = listsUnder !== null && readings.length === 1 && partition === undefined;
-    const lists = isRepeated ? listsUnder(policy) : undefined;
-    const known = lists?.find(decision, resetSeconds);
+    const shared = decision.limits === null && partition === undefined ? lists : null;
+    const known = shared?.find(policy, decision, resetSeconds);
     if (known !== undefined) return known;
     const facts = {
       readings, shown, resetMs, resetSeconds,
@@ -93,7 +92,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
       list[length++] = text;
     }
     const written = length === list.length ? list : list.slice(0, length);
-    lists?.keep(decision, resetSeconds, written);
+    shared?.keep(policy, decision, resetSeconds, written);
     return written;
   }
 

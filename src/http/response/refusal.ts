@@ -1,7 +1,8 @@
-import { ownMembers, isPlain } from "../../core/check.js";
+import { isPlain, ownMembers } from "../../core/check.js";
 import { readings, type Decision, type Refused } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { labelOf, NONE, type FieldList } from "../headers/field.js";
+import { sharedAnswerOf, shareAnswer } from "../headers/written-lists.js";
 import type { HeaderWriter } from "../headers/writer.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
 import type { RefuseVerdict } from "./verdict.js";
@@ -40,23 +41,23 @@ interface AnswerOptions {
   readonly unidentified?: unknown;
 }
 
+/** The media type of a problem document. */
+const PROBLEM_TYPE = "application/problem+json";
+
 type Respond = (refusal: unknown, ...args: readonly unknown[]) => unknown;
 
 /** Makes refusals that the given options answer, with the wait in the form of the header styles. */
 export function createRefusals(
   { functionTimeoutMs: timeoutMs, respond, unidentified }: AnswerOptions, writer: HeaderWriter,
 ): Refusals {
-  const written = new WeakMap<FieldList, RefuseVerdict>();
   return {
     forDecision(crossOrigin, judged, decision, fields) {
-      // A frozen list is one of WrittenLists: the document says the same as long as the list does.
-      const repeats =
-        Object.isFrozen(fields) && judged.length === 1 && decision.reason === "limited" && !Object.hasOwn(decision, "blocked") &&
-        !crossOrigin && typeof respond !== "function";
-      const known = repeats ? written.get(fields) : undefined;
-      if (known !== undefined) return { ...known, decision };
+      const known = judged.length === 1 && isPlainWait(decision) && !crossOrigin && typeof respond !== "function"
+        ? sharedAnswerOf(fields)
+        : undefined;
+      if (known) return { outcome: "refuse", status: 429, expose: NONE, decision, respond: null, ...known };
       const verdict = refuse(documentOf(judged, decision, fields), crossOrigin, "respond", respond);
-      if (repeats) written.set(fields, verdict);
+      if (known === null) shareAnswer(fields, verdict);
       return verdict;
     },
     forMissingKey(crossOrigin) {
@@ -90,6 +91,10 @@ export function createRefusals(
     return { ...refusal, respond: { name, timeoutMs, call: (...args) => (answer as Respond)(told, ...args) } };
   }
 }
+
+/** Whether a document says nothing of a refusal but its wait and its limit. */
+const isPlainWait = (decision: Refused): boolean =>
+  decision.reason === "limited" && decision.retryAfterMs > 0 && !Object.hasOwn(decision, "blocked");
 
 /** Names the limit that the cost is above, as JSON: of several the smallest, looked up as in {@link violatedOf}. */
 function tooCostly(judged: readonly Part[]): string {
@@ -188,6 +193,3 @@ export function toJson(answer: unknown): string | null {
   }
   return text;
 }
-
-/** The media type of a problem document. */
-const PROBLEM_TYPE = "application/problem+json";

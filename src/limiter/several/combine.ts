@@ -52,6 +52,7 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
   const sync = all.every(({ internals }) => internals.sync);
   const read = readMembers(all);
   const log = limiterChecks ? limiterChecks.createDecisionLog() : null;
+  // What the verbs need. A decision remembers it as the combination that made it.
   const parted: CombinedParts = {
     charges(keys, asked, isForAll = false) {
       const keyOf = read.keys(keys);

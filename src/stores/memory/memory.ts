@@ -93,7 +93,7 @@ export class MemoryStore implements SyncStore {
   readonly #maxKeys: number;
   readonly #table: MemoryTable;
   /** The records whose amounts stay apart, by the class of their table. Made for the first of them. */
-  readonly #apart = new Map<KindTable, RecordTable>();
+  readonly #kindTables = new Map<KindTable, RecordTable>();
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
   /** The blocks, as buckets of a limit. While no block exists, no call looks for one. */
   readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0, slot: 0 };
@@ -124,7 +124,7 @@ export class MemoryStore implements SyncStore {
 
   /** Returns how many buckets are kept now, and how many busy ones were removed since the store was created. */
   stats(): MemoryStats {
-    const tables = [this.#table, ...this.#apart.values()];
+    const tables = [this.#table, ...this.#kindTables.values()];
     const sumOf = (count: "size" | "evictedBusy"): number => tables.reduce((sum, table) => sum + table[count], 0);
     return { buckets: sumOf("size"), evictedBusy: sumOf("evictedBusy") };
   }
@@ -174,7 +174,7 @@ export class MemoryStore implements SyncStore {
   // Also the buckets of limits that this version of the policy does not have.
   #forget(): void {
     this.#table.delete(this.#bucketKey, null);
-    for (const table of this.#apart.values()) table.delete(this.#bucketKey, null);
+    for (const table of this.#kindTables.values()) table.delete(this.#bucketKey, null);
   }
 
   #peek(policy: Policy, key: string, costs: Costs, now: number): Decision {
@@ -241,8 +241,8 @@ export class MemoryStore implements SyncStore {
 
   #tableOf({ renews, returns }: Limit): RecordTable {
     const Table = (renews ?? returns)?.kindCode.table as KindTable;
-    const table = this.#apart.get(Table) ?? new Table(this.#maxKeys, this.#lost, MemoryTable);
-    this.#apart.set(Table, table);
+    const table = this.#kindTables.get(Table) ?? new Table(this.#maxKeys, this.#lost, MemoryTable);
+    this.#kindTables.set(Table, table);
     return table;
   }
 }

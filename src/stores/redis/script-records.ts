@@ -2,7 +2,7 @@
  * The part of the long way that reads and writes the value of a key: `read(limits, key)` and
  * `write(part, key, isTaken)`.
  *
- * Limits that are no rates get dates from the numbers for each limit that `script.ts` names. Their p is the largest
+ * Limits that are no rates come with their `LimitDates` as JSON. Their p is the largest
  * number, so nothing of a record comes back before its `at`, and all of it after that. A quota has one record, whose
  * `at` is the date of its tokens. A limit in flight has one record for each date, all of them named `~` and the limit's
  * name. A window has one for each amount, named `^` and its name, in the order of their dates. Their tokens go by their

@@ -2,7 +2,7 @@ import { LATEST_MS, MARK_MS } from "./mark.js";
 import { longWay, windowWay } from "./script-long.js";
 
 /**
- * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts` and of the rules of dated tokens.
+ * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts` and the kinds of `limits`.
  *
  * One call carries any number of requests, and decides them in order. A request has one part, or several parts that are
  * charged all or none. Lua's numbers are doubles like those of JavaScript, so both give the same results to the last

@@ -1,9 +1,10 @@
 // A writer remembers lists of fields, and a gate the documents of its refusals. Nobody can tell by what is sent.
 import fc from "fast-check";
 import { combine, createLimiter, definePolicy, MemoryStore, perMinute, perSecond, whenDone, type Decision } from "sluice";
-import { createGate, createHeaderWriter, draft11, draft7, retryAfterDate, triple, xRateLimit } from "sluice/http";
+import { createGate, createHeaderWriter, draft11, draft7, retryAfterDate, triple, xRateLimit, type Verdict } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
+import { storeOf } from "../../helpers/store-of.js";
 import { reader, type Ask } from "../asking.js";
 
 const policy = definePolicy({ name: "api", capacity: 4, refill: perMinute(2) });
@@ -82,6 +83,8 @@ describe("the lists of fields", () => {
 });
 
 describe("the documents of refusals", () => {
+  const shown = (verdict: Verdict): object => (verdict.outcome === "skip" ? verdict : { fields: verdict.fields, ...("body" in verdict ? { body: verdict.body } : {}) });
+
   const bodyOf = async (gate: ReturnType<typeof createGate<Ask>>, origin?: string): Promise<Record<string, unknown>> => {
     const verdict = await gate(origin === undefined ? {} : { headers: { origin } });
     if (verdict.outcome !== "refuse") throw new Error(`Expected a refusal, got ${verdict.outcome}`);
@@ -100,6 +103,31 @@ describe("the documents of refusals", () => {
     expect(first["decision"]).toMatchObject({ retryAfterMs: 30_000 });
     clock.advance(1_000);
     expect(await bodyOf(gate)).toMatchObject({ retry_after: 29, detail: "Too many requests. Try again in 29 seconds." });
+  });
+
+  test("a caller who changes its fields changes nobody else's", async () => {
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }) });
+    const gate = createGate<Ask>({ limiter, key: () => "key" }, reader);
+    for (let i = 0; i < 4; i++) await gate({});
+    const [first, second] = [await bodyOf(gate), await bodyOf(gate)];
+    for (const { fields } of [first, second]) expect(() => (fields as string[]).push("set-cookie", "a=b")).toThrow(TypeError);
+  });
+
+  test("an odd store gets the fields and the document of each decision", async () => {
+    const facts = { policy: "api", limit: "api", cost: 1, capacity: 9, nextTokenMs: 900, resetMs: 900, limits: null, at: 0, degraded: false };
+    const allowed = { ...facts, allowed: true, reason: null, retryAfterMs: 0, remaining: 1 };
+    const refused = { ...facts, allowed: false, reason: "limited", remaining: 0 };
+    const answers = [
+      allowed, { ...allowed, inFlight: true }, { ...allowed, limits: [{ ...allowed, remaining: 5 }] }, allowed,
+      { ...refused, retryAfterMs: 0 }, { ...refused, retryAfterMs: 900 },
+    ];
+    const gateOf = (list: readonly object[]) => {
+      const left = [...list];
+      const limiter = createLimiter({ policy, store: storeOf({ sync: true, clock: () => 0, consume: () => left.shift() as Decision }) });
+      return createGate<Ask>({ limiter, key: () => "key" }, reader);
+    };
+    const gate = gateOf(answers);
+    for (const answer of answers) expect(await gate({})).toMatchObject(shown(await gateOf([answer])({})));
   });
 
   test("a block, an origin and another member beside it get their own", async () => {
