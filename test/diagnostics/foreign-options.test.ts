@@ -283,6 +283,32 @@ describe("a misspelt or misplaced option", () => {
     expect(ofGate({ [name]: 1 })).toBe(`Unknown option \`${name}\`. Did you mean \`${meant}\`?`);
   });
 
+  test.each<[page: string, here: string, names: string]>([
+    ["rate-window-quota", "`capacity: 100, returns: afterMs(60_000)` is a sliding window", "slidingWindow fixedWindow sliding-window SLIDING_WINDOW"],
+    ["rate-window-quota", "A quota carries nothing over", "carryOver rollover carryOverTokens"],
+    ["waiting", "limiter: createWaiter(limiter, { maxWaitMs: 2_000 })", "slowDown delay"],
+    ["in-flight", "`capacity: 4, returns: whenDone()`", "concurrent maxConcurrency maxConcurrentRequests maxInFlight"],
+    ["priority", "To keep tokens for some calls", "reserve reserved"],
+    ["fines-and-blocks", "`limiter.block(key, ms)`", "block blockFor banFor banDuration"],
+    ["recipes", "`skip: (request) => boolean`", "allowlist whitelist allow"],
+    ["recipes", "`limiter.block(key, ms)`", "denyList blocklist blacklist deny"],
+    ["changing-limits", "No limit adapts by itself", "adaptive adaptiveLimit"],
+  ])("what users ask for by name gets the page %s: %s", (page, here, names) => {
+    for (const name of names.split(" ")) {
+      for (const message of [ofGate({ [name]: 1 }), ofLimiter({ [name]: 1 }), ofLimiter({ policy: { ...policy, [name]: 1 } })]) {
+        expect(message).toMatch(new RegExp(`^Unknown option \`${name}\`\\. .+ See ${DOCS}/guides/${page}\\.md`));
+        expect(message).toContain(here);
+      }
+    }
+  });
+
+  test.each([
+    ["priority", "guides/priority.md"], ["concurrency", "returns: whenDone()"], ["ban", "limiter.block(key, ms)"],
+    ["allowList", "skip: (request) => boolean"], ["skipSuccessfulRequests", "guides/login.md"],
+  ])("%s, which another package has, gets its hint everywhere, too", (name, here) => {
+    for (const message of [ofGate({ [name]: 1 }), ofLimiter({ [name]: 1 }), ofLimiter({ policy: { ...policy, [name]: 1 } })]) expect(message).toContain(here);
+  });
+
   test.each(["capacity", "refill", "limits", "name"])("%s beside the policy says where it belongs", (name) => {
     expect(ofLimiter({ [name]: 1 })).toBe(`Unknown option \`${name}\`. It belongs in \`policy: { … }\``);
   });

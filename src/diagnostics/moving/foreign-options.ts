@@ -90,7 +90,7 @@ const ANSWER_TEXT =
   '`respond: ({ problem }) => ({ ...problem, message: "Slow down" })` for another object, or `respond` with the ' +
   'arguments of a handler for any other answer';
 const FALLBACK_TEXT = '`onStoreError: "local"`, the default, `"allow"` or `"unavailable"`';
-const WAIT_TEXT =
+export const WAIT_TEXT =
   "`limiter: createWaiter(limiter, { maxWaitMs: 2_000 })` holds a request until its tokens are there; the refill sets the pace";
 
 export const FOREIGN: readonly Replacement[] = [
