@@ -1,6 +1,6 @@
 // The program of the playground: sliders in, charts and the last answer out. It asks no server.
 import { countMarks, describeMark, drawChart, drawCounts, markByKey, mostServedIn, summarize, type ChartScene } from "../../simulate/src/chart/index.js";
-import { inWords, round } from "../../examples/server/page/words.js";
+import { inWords, round } from "../../examples/server/demo/page/words.js";
 import { AT_ONCE_MS, play, readSettings, writeSettings, type Played, type Settings } from "./simulate.js";
 
 const SLIDERS = ["capacity", "refill", "steady", "burst", "every"] as const;

@@ -46,3 +46,17 @@ export const UNSEEN: readonly Question[] = [
   ["retry fetch on 429", /\/client\.html|client-hosts/],
   ["queue requests instead of rejecting", /guides\/waiting/],
 ];
+
+/** What users ask for by name. Each finds its page first. */
+export const BY_NAME: readonly Question[] = [
+  ["sliding window", /recipes\.html#sliding-window|rate-window-quota/],
+  ["fixed window", /recipes\.html#sliding-window|rate-window-quota/],
+  ["skip successful requests", /settling\.html#skip-successful/],
+  ["slow down", /\/waiting\.|from-express-slow-down/],
+  ["concurrency", /\/in-flight\./],
+  ["priority", /\/priority\./],
+  ["carry over", /rate-window-quota\.html#.*carry/],
+  ["ban", /fines-and-blocks/],
+  ["allow list", /recipes\.html#.*allow-list/],
+  ["adaptive", /changing-limits\.html#adaptive/],
+];

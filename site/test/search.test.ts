@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startChromium } from "../../test/helpers/chromium.js";
 import { describeWith } from "../../test/helpers/services.js";
-import { KNOWN, UNSEEN, type Question } from "./questions.js";
+import { BY_NAME, KNOWN, UNSEEN, type Question } from "./questions.js";
 import { serve } from "./serve.js";
 
 const RESULTS = ".VPLocalSearchBox .results a.result";
@@ -57,5 +57,10 @@ describeWith("chromium", "the search of the site", () => {
     const { three, others } = await ask(UNSEEN);
     expect(UNSEEN).toHaveLength(12);
     expect(three, others).toBeGreaterThanOrEqual(10);
+  });
+
+  test("each thing that users ask for by name finds its page first", async () => {
+    const { first, others } = await ask(BY_NAME);
+    expect(first, others).toBe(BY_NAME.length);
   });
 });
