@@ -48,7 +48,7 @@ test("snippets that are a part of an example's file are in it, word for word", (
 
 /** The text of each sample, by its place. */
 function samples(): (readonly [name: string, text: string])[] {
-  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !/node_modules|^hosts\/(?:test|\.)|^server\/page\//.test(file));
+  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !/node_modules|^hosts\/(?:test|\.)|^server\/demo\/page\//.test(file));
   const programs = files.map((file) => [`examples/${file}`, readFileSync(join(ROOT, "examples", file), "utf8")] as const);
   const snippets = [...fences, ...examples()].filter(({ language }) => language === "ts").map((fence) => [where(fence), fence.text] as const);
   return [...programs, ...snippets];
@@ -65,7 +65,7 @@ test("a sample in which callers name the account shows them no budget of it", ()
   expect(naming.length).toBeGreaterThan(14);
   const telling = naming.filter(([, text]) => !/headers: \[\]|QUIET/.test(text));
   // The first draws the bucket that you choose. The second proves the account by an API key.
-  expect(telling.map(([name]) => name)).toEqual(["examples/server/live.ts", expect.stringContaining("docs/guides/recipes.md")]);
+  expect(telling.map(([name]) => name)).toEqual(["examples/server/demo/live.ts", expect.stringContaining("docs/guides/recipes.md")]);
 });
 
 test("each Redis client of a sample has a listener for errors, and calls that end", () => {

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/express";
-import { askForCaller, identify } from "./identity.js";
+import { askForCaller, identify, PROBLEM_TYPE } from "./identity.js";
 import { codeReceiver, phoneOf, QUIET } from "./phone.js";
 import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
@@ -14,7 +14,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
       store,
       ...failing,
       key,
-      unidentified: askForCaller,
+      unidentified: (refusal, _, response) => void response.setHeader("Content-Type", PROBLEM_TYPE).end(askForCaller(refusal)),
       ...telling,
       ...(policy === policies["login-code"] && QUIET),
       onDecision,

@@ -1,7 +1,7 @@
 /** The service on Fastify. */
 import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { rateLimit } from "sluice/fastify";
-import { askForCaller, identify } from "./identity.js";
+import { askForCaller, identify, PROBLEM_TYPE } from "./identity.js";
 import { codeReceiver, phoneOf, QUIET } from "./phone.js";
 import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
@@ -23,7 +23,7 @@ export const buildServer: BuildServer = async ({ policies, store, telling, faili
       store,
       ...failing,
       key: (request) => identify(request.headers),
-      unidentified: askForCaller,
+      unidentified: (refusal, _, reply) => reply.type(PROBLEM_TYPE).send(askForCaller(refusal)),
       ...telling,
       onDecision: (decision, request) => onDecision(decision, request.raw),
     });

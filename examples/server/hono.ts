@@ -4,7 +4,7 @@ import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/hono";
-import { askForCaller, identify } from "./identity.js";
+import { askForCaller, identify, PROBLEM_TYPE } from "./identity.js";
 import { codeReceiver, phoneOf, QUIET } from "./phone.js";
 import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
@@ -17,7 +17,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
       store,
       ...failing,
       key,
-      unidentified: askForCaller,
+      unidentified: (refusal, c) => c.body(askForCaller(refusal), refusal.status, { "Content-Type": PROBLEM_TYPE }),
       ...telling,
       ...(policy === policies["login-code"] && QUIET),
       onDecision: (decision, c) => onDecision(decision, c.env.incoming),

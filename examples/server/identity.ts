@@ -22,8 +22,11 @@ export function identify(headers: Readonly<Record<string, string | string[] | un
   return device !== undefined && device !== "" ? ["device", String(device)] : null;
 }
 
-/** The answer to an unknown caller: the standard document, with the headers to send. */
-export function askForCaller({ problem }: UnidentifiedRefusal): Readonly<Record<string, unknown>> {
+/** The media type of {@link askForCaller}. */
+export const PROBLEM_TYPE = "application/problem+json";
+
+/** The answer to an unknown caller, as text: the standard document, with the headers to send. */
+export function askForCaller({ problem }: UnidentifiedRefusal): string {
   const message = `Send "Authorization: Bearer <user>", where <user> is ${[...DEMO_USERS].join(", ")}, or "X-Device-Id: <any>".`;
-  return { ...problem, detail: message, message };
+  return JSON.stringify({ ...problem, detail: message, message });
 }

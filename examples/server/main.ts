@@ -7,7 +7,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
 import { ConfigError, readFailing, readPolicies, readTelling, readTimeout, type Failing, type Policies } from "./config.js";
-import { addLivePage } from "./live.js";
+import { addLivePage } from "./demo/live.js";
 import { RequestLog } from "./log.js";
 import type { BuildServer } from "./service.js";
 import { makeStop } from "./shutdown.js";
@@ -133,7 +133,8 @@ A rate limiter for JavaScript servers. A refused caller learns exactly how long 
 
 Open ${url} in a browser to see it work. Or, in a second terminal:
 
-One request, and the fields that say what is left:
+One request, and the fields that say what is left. RateLimit-Reset is when the bucket is full.
+In RateLimit, t is longer, so that r requests in t seconds are never above the rate:
   curl -i ${url}/inbox -H 'Authorization: Bearer alice'
 More at once than the ${interactive.maxCost} that a user may burst: 200s, then 429s:
   curl -s -o /dev/null -w '%{http_code}\\n' '${url}/inbox?[1-${interactive.maxCost + 2}]' -H 'Authorization: Bearer bob'
@@ -141,6 +142,8 @@ A smaller budget, of ${bulk.maxCost}, for heavier work; repeat it to see the who
   curl -i -X POST ${url}/exports -H 'X-Device-Id: my-phone'
 Three slow reports at once, where two may run; the third is told when to ask again:
   curl -iZ --parallel-immediate -X POST '${url}/reports?[1-3]' -H 'Authorization: Bearer carol'
+The store fails: one request within this process's share, then a 503. The last part lets it answer again:
+  curl -sw '\\n' -X PUT ${url}/live/outage -d '{"isOut":true}' --next -siw '\\n' -X POST '${url}/exports?[1-2]' -H 'X-Device-Id: my-watch' --next -s -X PUT ${url}/live/outage -d '{"isOut":false}'
 A caller whom nobody knows:
   curl -i ${url}/inbox
 `;

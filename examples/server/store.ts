@@ -3,7 +3,7 @@ import type { Store } from "sluice";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
 import { ConfigError } from "./config.js";
-import { RemovableMemoryStore, RemovablePool } from "./outage.js";
+import { RemovableMemoryStore, RemovablePool } from "./demo/outage.js";
 
 /** A store, and functions for its connection. */
 export interface OpenStore {

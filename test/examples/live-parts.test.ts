@@ -1,11 +1,11 @@
 // Parts of the live page that need no browser: the words of the status, the most in one span, and turns.
 import { describe, expect, test } from "vitest";
-import { Levels } from "../../examples/server/page/levels.js";
-import { MostWithin, Peaks } from "../../examples/server/page/most.js";
-import { oneAtATime } from "../../examples/server/page/one-at-a-time.js";
-import { SlidingWindow } from "../../examples/server/page/sliding.js";
-import { statusAt } from "../../examples/server/page/status.js";
-import { WindowBeside } from "../../examples/server/page/window.js";
+import { Levels } from "../../examples/server/demo/page/levels.js";
+import { MostWithin, Peaks } from "../../examples/server/demo/page/most.js";
+import { oneAtATime } from "../../examples/server/demo/page/one-at-a-time.js";
+import { SlidingWindow } from "../../examples/server/demo/page/sliding.js";
+import { statusAt } from "../../examples/server/demo/page/status.js";
+import { WindowBeside } from "../../examples/server/demo/page/window.js";
 
 /** Five tokens, of which one comes back in 2 s. */
 const NUMBERS = { capacity: 5, tokens: 5, everyMs: 10_000 };

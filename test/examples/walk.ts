@@ -12,7 +12,7 @@ export interface Walked {
   server?: ExampleServer;
 }
 
-const GREETING_LINES = 16;
+const GREETING_LINES = 19;
 const THOUGHT = "A rate limiter for JavaScript servers. A refused caller learns exactly how long to wait.";
 const open = ({ url }: ExampleServer): Socket => connect(Number(url.port), url.hostname);
 const remaining = ({ headers }: Reply): string | undefined => headers["ratelimit-remaining"] as string | undefined;
@@ -32,12 +32,12 @@ export function walk(all: readonly Walked[]): void {
     // A test that is tried again finds full buckets.
     beforeEach(({ task }) => ((task.result?.retryCount ?? 0) > 0 ? start(walked) : undefined));
 
-    test("greets with its URL, the one thought, and five commands to try", () => {
+    test("greets with its URL, the one thought, and six commands to try", () => {
       const { lines, url } = serverOf(walked);
       const greeting = lines.slice(0, GREETING_LINES).join("\n");
       expect(greeting).toContain(`(${walked.title}) on ${url.origin}`);
       expect(lines.slice(0, GREETING_LINES)).toContain(THOUGHT);
-      expect(greeting.match(/^ {2}curl /gm)).toHaveLength(5);
+      expect(greeting.match(/^ {2}curl /gm)).toHaveLength(6);
     });
 
     test("an allowed request says what is left", async () => {
@@ -180,6 +180,7 @@ export function walk(all: readonly Walked[]): void {
         for (const what of ["GET /inbox", "POST /exports", "POST /reports", "POST /login/code"]) {
           const reply = await server.ask(what, stranger, what === "POST /login/code" ? phone("+15550106") : "");
           expect(reply.status).toBe(401);
+          expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
           expect(reply.json).toMatchObject({ status: 401, code: "unidentified", message: expect.stringContaining("X-Device-Id") });
           expect(reply.headers["www-authenticate"]).toBe("Bearer");
           expect(fieldsOfLimits(reply)).toEqual([]);

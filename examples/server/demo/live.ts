@@ -4,9 +4,9 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { fileURLToPath } from "node:url";
 import { createLimiter, definePolicy, type Decision, type Key, type OnStoreError, type Policy, type Store } from "sluice";
 import { rateLimit } from "sluice/node";
-import { CHART_STYLE } from "../../simulate/src/chart/index.js";
-import type { Failing, Policies, Telling } from "./config.js";
-import { askForCaller, DEMO_USERS, identify } from "./identity.js";
+import { CHART_STYLE } from "../../../simulate/src/chart/index.js";
+import type { Failing, Policies, Telling } from "../config.js";
+import { askForCaller, DEMO_USERS, identify, PROBLEM_TYPE } from "../identity.js";
 import { isFromHere, pathOf } from "./own-target.js";
 
 /** The functions of the server that the page needs. */
@@ -82,7 +82,7 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
   const limited = rateLimit({
     policy: () => sandbox,
     key: ({ headers }) => identify(headers),
-    unidentified: askForCaller,
+    unidentified: (refusal, _, response) => void response.setHeader("Content-Type", PROBLEM_TYPE).end(askForCaller(refusal)),
     store,
     ...failing,
     ...telling,
@@ -184,9 +184,9 @@ async function bundlePage(): Promise<string> {
 /** The folder of the page's files, even if this program was bundled into another folder. */
 function pageFolder(): URL {
   for (let at = new URL("./", import.meta.url); ; at = new URL("../", at)) {
-    const here = new URL("examples/server/page/", at);
+    const here = new URL("examples/server/demo/page/", at);
     if (existsSync(new URL("index.html", here))) return here;
-    if (at.pathname === "/") throw new Error("Expected the folder examples/server/page above this program, found none");
+    if (at.pathname === "/") throw new Error("Expected the folder examples/server/demo/page above this program, found none");
   }
 }
 

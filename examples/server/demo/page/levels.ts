@@ -1,5 +1,5 @@
 /** The level of the chosen bucket over time: what the server said, and the exact refill between two answers. */
-import { refillFrom, type ChartLevel } from "../../../simulate/src/chart/index.js";
+import { refillFrom, type ChartLevel } from "../../../../simulate/src/chart/index.js";
 
 /** The numbers of the chosen policy. */
 export interface Numbers {

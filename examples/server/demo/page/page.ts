@@ -1,5 +1,5 @@
 /** The program of the live page: reads the controls, asks the server for the level, and shows the results. */
-import { describeMark, drawChart, FixedWindow, markByKey, summarize, type ChartMark, type ChartScene } from "../../../simulate/src/chart/index.js";
+import { describeMark, drawChart, FixedWindow, markByKey, summarize, type ChartMark, type ChartScene } from "../../../../simulate/src/chart/index.js";
 import type { Facts, LevelAnswer } from "../live.js";
 import { Answers } from "./answers.js";
 import { Clients, DEVICES, identityOf, LANES, phoneOf, type Lane, type Mark } from "./clients.js";

@@ -1,6 +1,6 @@
 /** A sliding window of sluice, counted in the page: never more than `limit` requests in any `windowMs`. */
 import { afterMs, createLimiter, MemoryStore } from "sluice";
-import type { FixedWindow } from "../../../simulate/src/chart/index.js";
+import type { FixedWindow } from "../../../../simulate/src/chart/index.js";
 
 /** The parts of a window that the page shows. */
 export type Counter = Pick<FixedWindow, "limit" | "windowMs" | "edges" | "consume" | "levelAt" | "endAt">;

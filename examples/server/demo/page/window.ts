@@ -1,5 +1,5 @@
 /** The same requests on a window with the same numbers, counted in the page. */
-import type { ChartLevel, ChartMark } from "../../../simulate/src/chart/index.js";
+import type { ChartLevel, ChartMark } from "../../../../simulate/src/chart/index.js";
 import type { Numbers } from "./levels.js";
 import { Peaks } from "./most.js";
 import type { Counter } from "./sliding.js";
