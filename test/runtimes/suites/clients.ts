@@ -40,11 +40,11 @@ export function overRedis(name: string, connect: () => Connected | Promise<Conne
   });
 }
 
-/** The Redis store over Upstash's client, and a server that talks its protocol. */
+/** The Redis store over Upstash's client with the settings of our page, and a server that talks its protocol. */
 export function overUpstash(name: string, Client: typeof Upstash): void {
   overRedis(name, async () => {
     const { url, token, stop } = await startUpstash(redisUrl());
-    return { client: new Client({ url, token, retry: { retries: 0 } }), close: stop };
+    return { client: new Client({ url, token, retry: { retries: 0 }, signal: () => AbortSignal.timeout(10_000) }), close: stop };
   });
 }
 
