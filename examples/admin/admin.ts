@@ -76,12 +76,13 @@ const MOST_BODY = 4_096;
 
 /** An answer that is no success: 409 for numbers that were changed meanwhile, 503 for a change whose end is unknown. */
 class Answer extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-    readonly more: object = {},
-  ) {
+  readonly status: number;
+  readonly more: object;
+
+  constructor(status: number, message: string, more: object = {}) {
     super(message);
+    this.status = status;
+    this.more = more;
   }
 }
 const UNKNOWN = "It may have been done. Look before you repeat it.";

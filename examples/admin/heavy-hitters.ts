@@ -112,7 +112,7 @@ export function mergeSummaries(summaries: readonly Summary[]): Summary {
       merged.set(id, { id, count: entry.count - own + count, error: entry.error - own + error });
     }
   }
-  const sorted = [...merged.values()].toSorted((a, b) => b.count - a.count);
+  const sorted = [...merged.values()].sort((a, b) => b.count - a.count);
   const total = summaries.reduce((sum, each) => sum + each.total, 0);
   return { entries: sorted.slice(0, size), floor: Math.max(floor, sorted[size]?.count ?? 0), total, size };
 }

@@ -3,7 +3,17 @@ import { rateLimit } from "sluice/web";
 import { perAddress, perPhone, phoneOf, readJson, type Service } from "./body.js";
 
 // 2. Bodies of a bounded size, read once.
-const bodyOf = async (request: Request): Promise<unknown> => request.body && readJson(request, request.body);
+const bodyOf = async (request: Request): Promise<unknown> => request.body && readJson(request, chunksOf(request.body));
+
+// The types of a stream have no async iterator before TypeScript 6.
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+  const reader = body.getReader();
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+  } finally {
+    await reader.cancel(); // the rest of a long body
+  }
+}
 
 /** `addressOf` depends on your platform: `CF-Connecting-IP` on Cloudflare, `info.remoteAddr.hostname` in Deno. */
 export function createHandler({ sendCode, clock }: Service, addressOf: (request: Request) => string | undefined): (request: Request) => Promise<Response> {

@@ -15,7 +15,7 @@ app.use(
   }),
 );
 
-app.get("/inbox", (request, response) => {
+app.get("/inbox", (_, response) => {
   response.json({ messages: [] });
 });
 

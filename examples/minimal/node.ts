@@ -11,7 +11,7 @@ const limited = rateLimit({
   unidentified: "refuse", // 401 for callers who are not signed in
 });
 
-const inbox = limited((request, response) => {
+const inbox = limited((_, response) => {
   response.setHeader("Content-Type", "application/json");
   response.end(JSON.stringify({ messages: [] }));
 });

@@ -36,7 +36,7 @@ function draw(): void {
   const body = element("callers").querySelector("tbody") as HTMLElement;
   const focused = body.contains(document.activeElement) ? document.activeElement?.textContent : null;
   const most = Math.max(1, ...rows.map(({ requests }) => requests.count));
-  const sorted = rows.toSorted((a, b) => b[by].count - a[by].count || b.refused.count - a.refused.count || b.requests.count - a.requests.count);
+  const sorted = [...rows].sort((a, b) => b[by].count - a[by].count || b.refused.count - a.refused.count || b.requests.count - a.requests.count);
   element("no-callers").hidden = rows.length > 0;
   body.replaceChildren(...sorted.map((each) => drawRow(each, most)));
   for (const button of body.querySelectorAll("button")) if (button.textContent === focused) button.focus();

@@ -2,8 +2,13 @@
 
 /** The server refused a request. */
 export class Refusal extends Error {
-  constructor(readonly status: number, readonly body: { readonly message: string; readonly now?: unknown }) {
+  readonly status: number;
+  readonly body: { readonly message: string; readonly now?: unknown };
+
+  constructor(status: number, body: { readonly message: string; readonly now?: unknown }) {
     super(body.message);
+    this.status = status;
+    this.body = body;
   }
 }
 
