@@ -209,7 +209,7 @@ function compilers() {
     ["typescript-5.4", "node"], ["typescript-5.4", "node16"],
     ["typescript-5.4", "bundler"], ["typescript-6", "node10"], ["typescript-6", "nodenext"], ["typescript-6", "bundler"],
   ];
-  return [...cases.map(compile), typeTests()];
+  return [...cases.map(compile), typeTests(), copied(), copiedInNext()];
 
   function compile([name, moduleResolution]) {
     return {
@@ -230,14 +230,30 @@ function compilers() {
 
   /** Those of test/types, which `npm run test:types` compiles with the newest TypeScript. */
   function typeTests() {
+    return lowest("the tests of types", {}, ["test/types"]);
+  }
+
+  /** Those of examples for Node, which a test compiles with the newest TypeScript. The page of the server is no file to copy. */
+  function copied() {
+    return lowest("the files to copy", { lib: ["es2022"] }, ["examples", "test/helpers/node-sqlite.d.ts"], ["hosts", "simulate", "server/demo", "server/main.ts", "*/page"]);
+  }
+
+  function copiedInNext() {
+    const next = { lib: ["dom", "dom.iterable", "esnext"], types: [], module: "esnext", moduleResolution: "bundler" };
+    return lowest("the files to copy into Next.js", next, ["examples/by-body/web.ts", "examples/minimal/web.ts"]);
+  }
+
+  /** Files of this repository, with the lowest version and the packed declarations. `without` are places in examples. */
+  function lowest(how, options, files, without = []) {
     const name = "typescript-5.4";
     return {
       name,
-      how: "the tests of types",
+      how,
       run() {
         const declared = (specifier) => `./node_modules/sluice/dist/${specifier.slice(7) || "index"}.d.ts`;
-        const paths = Object.fromEntries(specifiers.map((specifier) => [specifier, [declared(specifier)]]));
-        write("tsconfig.json", JSON.stringify({ extends: "../../tsconfig.json", compilerOptions: { paths }, include: ["../../test/types"], exclude: [] }));
+        const compilerOptions = { ...options, paths: Object.fromEntries(specifiers.map((specifier) => [specifier, [declared(specifier)]])) };
+        const [include, exclude] = [files.map((file) => `../../${file}`), without.map((place) => `../../examples/${place}`)];
+        write("tsconfig.json", JSON.stringify({ extends: "../../tsconfig.json", compilerOptions, include, exclude }));
         node(join(MODULES, name, "bin/tsc"), "-p", ".");
       },
     };
