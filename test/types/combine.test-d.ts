@@ -1,7 +1,6 @@
 import { expectTypeOf } from "expect-type";
 import { combine, createLimiter, definePolicy, granted, perSecond, run, unlimited, type Allowed, type AsyncStore, type CombinedDecision, type Decision, type Key, type Limiter, type Store } from "sluice";
 import * as forExpress from "sluice/express";
-import type { KeyOf } from "../../src/limiter/several/combination.js";
 
 const policy = { capacity: 30, refill: perSecond(5) };
 declare const later: AsyncStore;
@@ -85,7 +84,7 @@ both.settle(keys, decision, 1, { cost: 1 });
 
 // Combinations inside combinations keep their shape.
 const nested = combine({ caller: both, service: slow });
-expectTypeOf<KeyOf<typeof now>>().toEqualTypeOf<Key>();
+expectTypeOf<Parameters<(typeof now)["reset"]>[0]>().toEqualTypeOf<Key>();
 const inner = { caller: keys, service: "api" } as const;
 expectTypeOf(nested.consume(inner)).resolves.toHaveProperty("decisions");
 expectTypeOf(nested.consume(inner).then((made) => made.decisions.caller?.decisions.user)).resolves.toEqualTypeOf<Decision | null | undefined>();
