@@ -15,7 +15,7 @@ const ROWS: readonly Row[] = [
   {
     section: "decision",
     area: "[One decision in memory](#one-decision-in-memory)",
-    says: `Beside reading and writing a bare Map it takes {1 key of 37 characters: one limit, beside a bare Map} times as long for 1 caller, {1 000 keys of 37 characters: one limit, beside a bare Map} for 1,000 and {100 000 keys of 37 characters: one limit, beside a bare Map} for 100,000. A caller takes {bytes a key} bytes.`,
+    says: `Beside reading and writing a bare Map it takes {2 keys of 37 characters: one limit, beside a bare Map} times as long for 2 callers, {1 000 keys of 37 characters: one limit, beside a bare Map} for 1,000 and {100 000 keys of 37 characters: one limit, beside a bare Map} for 100,000. A caller takes {bytes a key} bytes.`,
   },
   {
     section: "gate",
