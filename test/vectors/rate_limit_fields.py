@@ -174,9 +174,11 @@ def field_waits(headers: Headers, now: float) -> list[tuple[str, float | None, b
         limits = counters(lambda name: header(headers, prefix + name), sent_at(headers, now))
         resets = [each.reset_ms for each in limits if each.remaining == 0 and each.reset_ms is not None]
         # A refusal has nothing left, unless a field says otherwise.
-        if not resets and not has_left(headers) and leading_number(header(headers, prefix + "remaining")) is None:
+        lefts, totals = ([leading_number(each) for each in header(headers, prefix + name).split(",")] for name in ("remaining", "limit"))
+        untold = [totals[i] if i < len(totals) else None for i, left in enumerate(lefts) if left is None]
+        if not has_left(headers) and any(total is None or total >= 0 for total in untold):
             each_reset = [parse_reset(text, sent_at(headers, now)) for text in list_items(header(headers, prefix + "reset"))]
-            resets = [reset for reset in each_reset if reset is not None]
+            resets += [reset for reset in each_reset if reset is not None]
         waits.append((source, max(resets, default=None), True))
     return waits
 

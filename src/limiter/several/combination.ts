@@ -9,7 +9,7 @@ export type AnyLimiter = Limiter<never, Decision>;
 export type Members = Readonly<Record<string, AnyLimiter>>;
 
 /** The type of a limiter's keys. */
-export type KeyOf<L extends AnyLimiter> = Parameters<L["reset"]>[0];
+type KeyOf<L extends AnyLimiter> = Parameters<L["reset"]>[0];
 
 /** The type of a limiter's decisions. */
 type DecisionOf<L extends AnyLimiter> = L["peek"] extends (...args: never) => infer Returned ? Awaited<Returned> : never;

@@ -15,6 +15,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   redis: ["call", "pcall", "error_reply", "status_reply", "sha1hex"],
   struct: ["pack", "unpack", "size"],
   cmsgpack: ["pack", "unpack"],
+  cjson: ["decode"],
   math: ["floor", "ceil", "min", "max", "abs", "huge", "fmod"],
   string: ["format", "sub", "byte", "char", "rep", "len", "find", "gmatch", "match"],
   table: ["insert", "remove", "concat", "sort"],
