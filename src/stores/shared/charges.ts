@@ -6,7 +6,7 @@ import { checkNamedOnce, MOST_PARTS } from "../../port/store.js";
 import { StoreError } from "./store-error.js";
 
 /**
- * Throws a TypeError or RangeError for charges that must not reach a server: a limiter makes none, and whoever calls
+ * Throws a TypeError or RangeError for charges that must not reach a server. No limiter makes them, but a caller of
  * `ask` may. A negative cost would give tokens, and a cost that is not a number would erase a record. Two charges of one
  * bucket would be decided apart.
  */

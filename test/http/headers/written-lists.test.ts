@@ -37,6 +37,20 @@ describe("the lists of fields", () => {
     expect(writer.write(policy, decisionAt(2, 1_100))).not.toEqual(list);
   });
 
+  // Each differs from the decision before in one number, and would take its place in the memory.
+  test.each([
+    ["remaining", { remaining: 66 }],
+    ["resetMs", { resetMs: 65_000 }],
+    ["nextTokenMs", { nextTokenMs: 90_900 }],
+    ["capacity", { capacity: 200 }],
+  ])("another `%s` has its own", (_, change) => {
+    const before: Decision = { ...decisionAt(2, 0), capacity: 100, remaining: 2, nextTokenMs: 900, resetMs: 1_000 };
+    const after = { ...before, ...change };
+    const writer = createHeaderWriter([triple(), draft11()]);
+    expect(writer.write(policy, before)).not.toEqual(writer.write(policy, after));
+    expect(writer.write(policy, after)).toEqual(createHeaderWriter([triple(), draft11()]).write(policy, after));
+  });
+
   test("a policy with equal numbers and another name has its own", () => {
     const writer = createHeaderWriter([draft11()]);
     const other = definePolicy({ name: "other", capacity: 4, refill: perMinute(2) });
@@ -111,6 +125,27 @@ describe("the documents of refusals", () => {
     for (let i = 0; i < 4; i++) await gate({});
     const [first, second] = [await bodyOf(gate), await bodyOf(gate)];
     for (const { fields } of [first, second]) expect(() => (fields as string[]).push("set-cookie", "a=b")).toThrow(TypeError);
+  });
+
+  test("`respond` answers each of them", async () => {
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }) });
+    const gate = createGate<Ask>({ limiter, key: () => "key", respond: () => ({ own: true }) }, reader);
+    for (let i = 0; i < 4; i++) await gate({});
+    for (let i = 0; i < 2; i++) expect(await gate({})).toMatchObject({ respond: { name: "respond" } });
+  });
+
+  test("a member of the same name that sends no fields is named, too", async () => {
+    const clock = new ManualClock();
+    const storeAt = (): MemoryStore => new MemoryStore({ clock: clock.now });
+    const one = createLimiter({ policy, store: storeAt() });
+    const limits = [{ name: "a", capacity: 9, refill: perSecond(1) }, { name: "b", capacity: 9, refill: perSecond(2) }] as const;
+    const two = createLimiter({ policy: { name: "api", limits }, store: storeAt() });
+    const keys = { one: "key", two: "key" };
+    const gate = createGate<Ask, [], typeof keys>({ limiter: combine({ one, two }), key: () => keys }, reader);
+    one.consume("key", 4);
+    expect(await bodyOf(gate)).toMatchObject({ "violated-policies": ["api"] });
+    two.consume("key", 9);
+    expect(await bodyOf(gate)).toMatchObject({ "violated-policies": ["api", "api:a", "api:b"] });
   });
 
   test("an odd store gets the fields and the document of each decision", async () => {
