@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { pageOf, sections, withSummary } from "../bench/report.js";
+import { twoDigits } from "../bench/summary.js";
 import { folderOf } from "../bench/results.js";
 
 const CURE = "run `npm run report --prefix bench`";
@@ -10,6 +11,18 @@ test("docs/performance.md shows the committed figures, those of bench/results", 
   const page = readFileSync("docs/performance.md", "utf8");
   expect(page).toContain("<!-- figures of summary -->");
   expect(withSummary(page), CURE).toBe(page);
+});
+
+test.each([[0.656, "0.66"], [1, "1.0"], [9.94, "9.9"], [9.96, "10"], [22_630, "23,000"], [100, "100"]])("%d has two digits: %s", (value, text) => {
+  expect(twoDigits(value)).toBe(text);
+});
+
+test("the first screen names the day and the machine of each figure, and counts no goals", () => {
+  const [, screen = ""] = /<!-- figures of summary -->(.*)<!-- end of figures -->/s.exec(readFileSync("docs/performance.md", "utf8")) ?? [];
+  const rows = screen.trim().split("\n").slice(2);
+  expect(rows.length).toBeGreaterThan(8);
+  expect(rows.filter((row) => !/\[2026-\d\d-\d\d, [A-Z][\w ]+\]\(\.\.\/bench\/results\/\w+\.md\) \|$/.test(row))).toEqual([]);
+  expect(screen).not.toContain("goal");
 });
 
 test.each(sections())("the tables of %s are those of its run, which is one line", (section) => {
