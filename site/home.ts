@@ -35,7 +35,7 @@ export function drawHome(): string {
 
 # A rate limiter for JavaScript servers
 
-100 requests a minute for each caller, in one process or in many. A refused caller learns **exactly how long to wait**.
+Each caller gets a burst and a steady rate, in one process or in many. A refused caller learns **exactly how long to wait**.
 
 <p class="front-links"><a class="front-main" href="./start.html">Get started</a><a href="./playground.html">Playground</a><a href="./api/">API</a></p>
 
@@ -44,7 +44,7 @@ export function drawHome(): string {
 
 ${samples()}
 
-Request 101 gets:
+The 101st request of a burst gets:
 
 \`\`\`http
 ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)/.test(line)).join("\n")}
@@ -65,22 +65,22 @@ ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)
 <ul class="front-reasons">
 <li><b>5, not 9</b><div>
 
-**The limit is exact.** A caller never gets more than \`capacity\` at once, and the rest evenly. A fixed window lets up to twice its limit through at once: with 5 in 2 s, 9 requests in 0.25 s. Over 2 s each of them serves up to 10. [Try your own numbers](/playground.md), or see [how other libraries count](/comparison.md).
+**The limit is exact.** For "5 in 2 s" a fixed window serves 9 in 0.25 s around its edge. A bucket serves 5, and then one every 0.4 s. [Try your own numbers](/playground.md), or see [how other libraries count](/comparison.md).
 
 </div></li>
 <li><b>1, not 10</b><div>
 
-**All limits, or none.** A request takes from all its limits in one atomic step. If a burst limit refuses 9 of 10 requests, the daily limit counts 1. Stacked limiters [count 10](/comparison.md).
+**All limits of a policy, or none.** They are charged in one atomic step. If a burst limit refuses 9 of 10 requests, the daily limit counts 1. Two limiters, one after the other, [count 10](/comparison.md).
 
 </div></li>
 <li><b>100 ms</b><div>
 
-**It works when the store is down.** If Redis or Postgres fails or takes longer, each process enforces its local share of the limit, half by default. Traffic is [neither unlimited nor blocked](/guides/outages.md).
+**It works when the store is down.** If Redis or Postgres fails or takes longer, each process enforces [its share of the limit](/guides/outages.md): set \`sharedBy\` to your number of processes.
 
 </div></li>
 <li><b>&lt; 1 µs</b><div>
 
-**It is fast and small.** That is a decision in memory. With 512 callers over Redis, it makes 2.2 to 7 times as many decisions a second as rate-limiter-flexible. A caller takes 40 bytes. There are no dependencies. All of it is [measured](/performance.md).
+**It costs little.** That is a decision in memory, with 40 bytes a caller and no dependencies. Over Redis one caller at a time costs the same as elsewhere, and many at once [share a call](/performance.md).
 
 </div></li>
 </ul>

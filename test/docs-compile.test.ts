@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { complaints } from "./helpers/docs-compile.js";
 import { preludeOf } from "./helpers/docs-preludes.js";
+import { pastedRows } from "./helpers/readme-rows.js";
 import { examples, fencesOf, pages, type Fence } from "./helpers/docs-read.js";
 
 // One program holds all snippets and this mistake, so that only its line may be named.
@@ -18,9 +19,17 @@ test("every snippet and every docstring example compiles", { timeout: 240_000 },
 });
 
 test("the README's first sample compiles in an empty file: nothing before it, and no other snippet beside it", { timeout: 240_000 }, () => {
-  const [sample] = fencesOf("README.md") as [Fence];
+  const [sample] = fencesOf("README.md").filter(({ language }) => language === "ts") as [Fence];
   expect(sample).toMatchObject({ language: "ts", text: expect.stringContaining("rateLimit({") as string });
   expect(complaints([{ fence: sample, prelude: null }])).toEqual([]);
   const broken = { ...sample, text: sample.text.replace("const app = express();", "") };
   expect(complaints([{ fence: broken, prelude: null }])[0]).toMatch(/^README\.md:\d+ Cannot find name 'app'\.$/);
+});
+
+test("each row of the README compiles in its first sample, with a session's user for signed-in users alone", { timeout: 240_000 }, () => {
+  const [sample] = fencesOf("README.md").filter(({ language }) => language === "ts") as [Fence];
+  const rows = [...pastedRows()].map(([row, text]) => ({ row, fence: { ...sample, file: row, text } }));
+  expect(complaints(rows.map(({ fence }) => ({ fence, prelude: null })))).toEqual([expect.stringMatching(/^signed-in users:\d+ Property 'user' does not exist/)]);
+  const user = "declare global { namespace Express { interface Request { user?: { id: string } } } }";
+  expect(complaints(rows.map(({ fence }) => ({ fence, prelude: user })))).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { pageOf, sections, withSummary } from "../bench/report.js";
 import { twoDigits } from "../bench/summary.js";
-import { folderOf } from "../bench/results.js";
+import { folderOf, type Results } from "../bench/results.js";
 
 const CURE = "run `npm run report --prefix bench`";
 
@@ -11,6 +11,16 @@ test("docs/performance.md shows the committed figures, those of bench/results", 
   const page = readFileSync("docs/performance.md", "utf8");
   expect(page).toContain("<!-- figures of summary -->");
   expect(withSummary(page), CURE).toBe(page);
+});
+
+test("the README's figures are those of the last runs", () => {
+  const measured = (section: string, name: string): string => /[\d.]+/.exec((JSON.parse(readFileSync(`bench/results/${section}.json`, "utf8")) as Results).goals.find(({ goal }) => goal === name)?.measured ?? "")?.[0] as string;
+  const redis = ["ioredis", "node-redis"].map((client) => Number(measured("redis", `${client}, 512: decisions/s`))).sort((a, b) => a - b).map(twoDigits);
+  const size = (JSON.parse(readFileSync("bench/results/size.json", "utf8")) as Results).tables["Bytes in a bundle"] ?? {};
+  const kilobytes = (name: string): string => `${Math.round(Number(size[name]?.["and gzipped"]) / 1_000)} kB`;
+  const readme = readFileSync("README.md", "utf8");
+  expect(readme).toContain(`[${redis.join(" to ")} times]`);
+  expect(readme).toContain(`\`sluice/express\` is ${kilobytes("sluice/express, rateLimit")} in a bundle, express-rate-limit ${kilobytes("express-rate-limit, rateLimit")}.`);
 });
 
 test.each([[0.656, "0.66"], [1, "1.0"], [9.94, "9.9"], [9.96, "10"], [22_630, "23,000"], [100, "100"]])("%d has two digits: %s", (value, text) => {

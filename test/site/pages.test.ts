@@ -36,7 +36,7 @@ test.each([
   ["a page", "errors.md#mistakes-in-your-code", "/guides/errors.md#mistakes-in-your-code"],
   ["the same page by its address", `${REPOSITORY}/blob/main/docs/guides/errors.md#x`, "/guides/errors.md#x"],
   ["the readme", "../../README.md", "/index.md"],
-  ["a heading of the readme", "../../README.md#install", `${REPOSITORY}/blob/main/README.md#install`],
+  ["a heading of the readme", "../../README.md#stores", `${REPOSITORY}/blob/main/README.md#stores`],
   ["a picture", "../images/bucket.svg", "/images/bucket.svg"],
   ["an example", "../../examples/tiers/", "/examples/tiers.md"],
   ["a file of an example", "../../examples/tiers/plans.ts", "/examples/tiers.md#plansts"],
