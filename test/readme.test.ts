@@ -1,27 +1,7 @@
 // Each row of README's table "then / add", pasted into the sample above it. The services project compiles the same texts.
-import { once } from "node:events";
-import { Server, type AddressInfo } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { ran } from "./helpers/docs-run.js";
+import { expect, test } from "vitest";
 import { pastedRows } from "./helpers/readme-rows.js";
-
-/** Runs a program that listens, on any free port. Returns its address. */
-async function started(program: string): Promise<string> {
-  const listening: Server[] = [];
-  const listen = Server.prototype.listen as (...args: unknown[]) => Server;
-  const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server, ...args: unknown[]) {
-    listening.push(this);
-    return listen.call(this, 0, "127.0.0.1", ...args.filter((arg) => typeof arg === "function"));
-  });
-  await ran(program).finally(() => spy.mockRestore());
-  const [server] = listening as [Server & { closeAllConnections(): void }];
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  if (!server.listening) await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+import { started } from "./helpers/started.js";
 
 /** What a response says of the budget, without the time to the end of the month. */
 const told = (answer: Response): string => `${answer.status} ${answer.headers.get("ratelimit-policy") ?? ""} ${(answer.headers.get("ratelimit") ?? "").replace(/(?<=r=49999);t=\d+/, "")}`.trim();
@@ -35,12 +15,12 @@ test.each([
   ["several limits", '200 "api:second";q=10;w=1, "api:month";q=50000;w=2678400 "api:second";r=9;t=1, "api:month";r=49999'],
   ["signed-in users", "401"],
 ])("%s", async (row, wanted) => {
-  const program = pastedRows().get(row) as string;
-  expect(told(await fetch(await started(program)))).toBe(wanted);
+  const { origin } = await started(pastedRows().get(row) as string);
+  expect(told(await fetch(origin))).toBe(wanted);
 });
 
 test("a stricter route draws on both limits, and a refusal of the second leaves the first charged", async () => {
-  const origin = await started(pastedRows().get("a stricter route") as string);
+  const { origin } = await started(pastedRows().get("a stricter route") as string);
   const report = (): Promise<Response> => fetch(`${origin}/reports`, { method: "POST" });
   for (let i = 0; i < 3; i++) expect((await report()).status).not.toBe(429);
   expect((await report()).status).toBe(429);

@@ -1,4 +1,5 @@
 // A gateway in front of a language model: requests and tokens per minute for each user.
+import { setTimeout } from "node:timers/promises";
 import express from "express";
 import { perMinute } from "sluice";
 import { rateLimit, reportCost } from "sluice/express";
@@ -10,9 +11,13 @@ async function askModel(prompt: string, most: number) {
   if (prompt === "fail") throw new Error("The model does not answer");
   return { text: `You wrote: ${prompt}`, total_tokens: Math.min(most, 40) };
 }
+/** The same in parts: 10 tokens every 5 ms. */
+async function* streamModel(prompt: string, most: number) {
+  for (let used = 10; used <= most; used += 10) yield setTimeout(5, { text: `${prompt} `, tokens: 10 });
+}
 
 const app = express();
-app.post(
+app.use(
   "/chat",
   express.json(),
   (request, response, next) => {
@@ -32,15 +37,28 @@ app.post(
     unidentified: "refuse",
     cost: ({ body }) => ({ tokens: Math.ceil(body.prompt.length / 4) + body.max_tokens }), // the most that the answer can use
   }),
-  async (request, response) => {
-    try {
-      const { text, total_tokens } = await askModel(request.body.prompt, request.body.max_tokens);
-      reportCost(request, { tokens: total_tokens }); // the rest comes back when the response has ended
-      response.json({ text, total_tokens });
-    } catch {
-      reportCost(request, 0); // nothing was used, and the request comes back, too
-      response.status(502).json({ message: "The model does not answer" });
-    }
-  },
 );
+app.post("/chat", async (request, response) => {
+  try {
+    const { text, total_tokens } = await askModel(request.body.prompt, request.body.max_tokens);
+    reportCost(request, { tokens: total_tokens }); // the rest comes back when the response has ended
+    response.json({ text, total_tokens });
+  } catch {
+    reportCost(request, 0); // nothing was used, and the request comes back, too
+    response.status(502).json({ message: "The model does not answer" });
+  }
+});
+app.post("/chat/stream", async (request, response) => {
+  let used = 0;
+  try {
+    for await (const { text, tokens } of streamModel(request.body.prompt, request.body.max_tokens)) {
+      used += tokens;
+      response.write(text);
+      if (response.closed) break; // the client left
+    }
+  } finally {
+    reportCost(request, { tokens: used }); // also when the client left, or the model failed
+    response.end();
+  }
+});
 app.listen(3000);

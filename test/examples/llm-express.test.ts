@@ -1,31 +1,16 @@
 // The small gateway of the guide, as a reader copies it: port 3000 becomes any free one.
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { Server, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ROOT } from "../helpers/docs-read.js";
-import { ran } from "../helpers/docs-run.js";
 import { soon } from "../helpers/soon.js";
+import { started } from "../helpers/started.js";
 
 test("takes the estimate, gives back what the answer did not use, and names the limit of one that never fits", async () => {
   const clocks = [vi.spyOn(performance, "now").mockReturnValue(0), vi.spyOn(Date, "now").mockReturnValue(0)]; // it has the default ones
   onTestFinished(() => clocks.forEach((clock) => clock.mockRestore()));
-  const listen = Server.prototype.listen as (...args: unknown[]) => Server;
-  const listening: Server[] = [];
-  const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
-    listening.push(this);
-    return listen.call(this, 0, "127.0.0.1");
-  });
-  await ran(readFileSync(join(ROOT, "examples/llm/express.ts"), "utf8"));
-  spy.mockRestore();
-  const [running] = listening as [Server & { closeAllConnections(): void }];
-  onTestFinished(() => {
-    running.closeAllConnections();
-    running.close();
-  });
-  if (!running.listening) await once(running, "listening");
-  const url = `http://127.0.0.1:${(running.address() as AddressInfo).port}/chat`;
+  const { origin } = await started(readFileSync(join(ROOT, "examples/llm/express.ts"), "utf8"));
+  const url = `${origin}/chat`;
   const ask = async (body: unknown, authorization = "Bearer ann-key") => {
     const answer = await fetch(url, { method: "POST", headers: { authorization, "content-type": "application/json" }, body: JSON.stringify(body) });
     return { status: answer.status, limits: answer.headers.get("ratelimit"), body: (await answer.json()) as { message?: string; total_tokens?: number } };
@@ -40,4 +25,24 @@ test("takes the estimate, gives back what the answer did not use, and names the 
   expect((await ask({ prompt: "fail", max_tokens: 1 })).status).toBe(502);
   for (const wrong of [{ prompt: 1, max_tokens: 1 }, { prompt: "a", max_tokens: 0 }, { prompt: "a" }, []]) expect((await ask(wrong)).status).toBe(400);
   expect((await ask({ prompt: "a", max_tokens: 1 }, "Bearer nobody")).status).toBe(401);
+});
+
+test("a stream settles what was sent, whole or up to the part at which the client left", async () => {
+  const clocks = [vi.spyOn(performance, "now").mockReturnValue(0), vi.spyOn(Date, "now").mockReturnValue(0)];
+  onTestFinished(() => clocks.forEach((clock) => clock.mockRestore()));
+  const { origin } = await started(readFileSync(join(ROOT, "examples/llm/express.ts"), "utf8"));
+  const stream = (most: number, signal: AbortSignal | null = null) =>
+    fetch(`${origin}/chat/stream`, { method: "POST", signal, headers: { authorization: "Bearer ann-key", "content-type": "application/json" }, body: JSON.stringify({ prompt: "1234", max_tokens: most }) });
+  // A request of 400 shows the budget, and costs a request alone.
+  const left = async () => /"chat:tokens";r=(\d+)/.exec((await stream(30_000)).headers.get("ratelimit") ?? "")?.[1];
+
+  expect(await (await stream(500)).text()).toBe("1234 ".repeat(50));
+  await soon(async () => expect(await left()).toBe("29500"));
+
+  const leaving = new AbortController();
+  const answer = await stream(20_000, leaving.signal);
+  await answer.body?.getReader().read();
+  leaving.abort();
+  // 9,499 if the estimate stayed charged, 9,500 if the model went on to the end.
+  await soon(async () => expect(Number(await left())).toBeGreaterThan(20_000));
 });

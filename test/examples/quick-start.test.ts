@@ -1,11 +1,9 @@
 // The first sample of the README and of the site's home page, on each framework, as users run it: port 3000 becomes any free one.
-import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { Server, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ROOT } from "../helpers/docs-read.js";
-import { ran } from "../helpers/docs-run.js";
+import { started } from "../helpers/started.js";
 
 type Ask = () => Promise<Response>;
 
@@ -29,26 +27,10 @@ test("the key of each says what a proxy needs, or who writes its field", () => {
 
 /** Runs a sample. Returns a function that asks it for `/`. */
 async function start(name: string): Promise<Ask> {
-  const listening: Server[] = [];
-  const listen = Server.prototype.listen as (...args: unknown[]) => Server;
-  const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server, ...args: unknown[]) {
-    listening.push(this);
-    return listen.call(this, 0, "127.0.0.1", ...args.filter((arg) => typeof arg === "function"));
-  });
-  const { exports } = await ran(sourceOf(name));
-  spy.mockRestore();
-  const [server] = listening as [Server & { closeAllConnections(): void }];
-  if (server === undefined) {
-    const worker = exports["default"] as { fetch(request: Request): Promise<Response> };
-    return () => worker.fetch(new Request("http://127.0.0.1/", { headers: { "cf-connecting-ip": "192.0.2.1" } }));
-  }
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  if (!server.listening) await once(server, "listening");
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return () => fetch(origin);
+  const { origin, exports } = await started(sourceOf(name));
+  if (origin !== "") return () => fetch(origin);
+  const worker = exports["default"] as { fetch(request: Request): Promise<Response> };
+  return () => worker.fetch(new Request("http://127.0.0.1/", { headers: { "cf-connecting-ip": "192.0.2.1" } }));
 }
 
 test.each(names)("%s serves 100 requests at once, and refuses the next for up to a second", async (name) => {

@@ -1,4 +1,4 @@
-// `node test/mutation/report.mjs`, after `npm run mutation` over the whole rooms: writes their scores into docs/proof.md,
+// `node test/mutation/report.mjs`, after `npm run mutation` over the whole rooms: writes their scores into test/mutation/README.md,
 // and prints each survivor that survivors.md does not name.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
@@ -39,6 +39,6 @@ const rows = ["core", "limits", "guard", "limiter"].flatMap((room) => {
   return [`| ${room} | ${all.toLocaleString("en")} | ${percent(total.found, all)} | ${total.named} of ${total.survived} | ${others}${whole > 0 ? `; ${whole} files 100 %` : ""} |`];
 });
 
-const page = readFileSync("docs/proof.md", "utf8");
+const page = readFileSync("test/mutation/README.md", "utf8");
 const table = ["| room | mutants | found | survivors explained | by file |", "| --- | --: | --: | --: | --- |", ...rows].join("\n");
-writeFileSync("docs/proof.md", page.replace(/(<!-- mutation -->\n)[^]*?(<!-- end -->)/, `$1${table}\n$2`));
+writeFileSync("test/mutation/README.md", page.replace(/(<!-- mutation -->\n)[^]*?(<!-- end -->)/, `$1${table}\n$2`));

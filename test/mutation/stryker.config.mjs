@@ -1,5 +1,5 @@
 // `npm run mutation -- "src/core/*.ts"`: changes one expression at a time, and asks whether a test fails. report.mjs writes
-// the scores of whole rooms into docs/proof.md.
+// the scores of whole rooms into README.md beside it.
 import { fileURLToPath } from "node:url";
 
 // Which tests judge depends on the room (vitest.config.ts). The processes of Stryker inherit this variable.
