@@ -160,6 +160,10 @@ describeWith("chromium", "the live page", () => {
     const seen = await screen.locator("header p, #state, #chart, .buttons button:visible, #note, #compare").evaluateAll((all) => all.map((each) => [each.id, each.getBoundingClientRect().bottom] as const));
     expect(seen.length).toBe(9);
     expect(seen.filter(([, bottom]) => bottom > height)).toEqual([]);
+    // The two charts to compare stand together, and on a phone on one screen.
+    const [chart, window] = await screen.locator("#chart, #window-chart").evaluateAll((all) => all.map((each) => each.getBoundingClientRect()));
+    expect((window?.top ?? 0) - (chart?.bottom ?? 0)).toBeLessThan(150);
+    if (width < 500) expect(window?.bottom).toBeLessThan(height);
   });
 
   test("two bursts play at load and show a difference, and a reload begins with a full bucket on both sides", async () => {
@@ -179,7 +183,7 @@ describeWith("chromium", "the live page", () => {
   });
 
   const served = async (on = page): Promise<{ bucket: number; sliding: number; window: number }> => {
-    const [bucket = 0, , sliding = 0, , window = 0] = await on.$$eval(".numbers b", (all) => all.map((each) => Number(each.textContent)));
+    const [bucket = 0, , window = 0, , sliding = 0] = await on.$$eval(".numbers b", (all) => all.map((each) => Number(each.textContent)));
     return { bucket, sliding, window };
   };
 
@@ -212,7 +216,8 @@ describeWith("chromium", "the live page", () => {
     expect(await page.getAttribute("#edge", "aria-disabled")).toBe("true");
     expect(await page.evaluate(() => document.activeElement?.id), "the keyboard keeps its place").toBe("edge");
     await page.dispatchEvent("#edge", "click"); // Playwright itself waits for a button that is not disabled
-    expect((await counts("You"))[0], "a second press while it waits does nothing").toBe(1);
+    await page.waitForFunction(() => /^It is playing now\. First burst in \d\.\d s, /.test(document.querySelector("#note")?.textContent ?? ""));
+    expect((await counts("You"))[0], "a second press while it waits sends nothing").toBe(1);
     await page.selectOption("#policy", "bulk");
     await textIs("#note", "The numbers changed while the bursts waited. Press again.");
     expect(await page.getAttribute("#edge", "aria-disabled")).toBe("false");

@@ -1,5 +1,7 @@
 // Parts of the live page that need no browser: the words of the status, the most in one span, and turns.
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { FixedWindow } from "../../simulate/src/chart/index.js";
+import { burstAtEdge } from "../../examples/server/demo/page/edge.js";
 import { Levels } from "../../examples/server/demo/page/levels.js";
 import { MostWithin, Peaks } from "../../examples/server/demo/page/most.js";
 import { oneAtATime } from "../../examples/server/demo/page/one-at-a-time.js";
@@ -104,4 +106,38 @@ test("one at a time: calls during a run share one more, which begins after it", 
   expect(ends.length).toBe(2);
   ends[1]?.();
   await second;
+});
+
+describe("two bursts at a window's edge", () => {
+  /** Plays them with answers that take as long as `delays` say, the last of them from then on. */
+  async function play(delays: readonly number[], isSame: () => boolean = () => true) {
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ["setTimeout", "performance", "Date"] }).setTimerTickMode("nextTimerAsync");
+    const beside = new WindowBeside(FixedWindow);
+    beside.restart(NUMBERS_OF_5_S, performance.now());
+    const told: string[] = [];
+    let bursts = 0;
+    const send = async (count: number): Promise<void> => {
+      const delayMs = count === 1 ? 1 : (delays[Math.min(bursts++, delays.length - 1)] as number);
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      for (let i = 0; i < count; i++) beside.consume(performance.now());
+    };
+    const outcome = await burstAtEdge({ beside, send, tokenMs: 1_000, atOnceMs: 1_000, tell: (text) => told.push(text), isSame });
+    return { outcome, bursts, again: told.some((text) => text.startsWith("The bursts missed the edge: this computer is busy. Once more. ")), atOnce: beside.peaks.atOnce };
+  }
+  const NUMBERS_OF_5_S = { capacity: 5, tokens: 10, everyMs: 10_000 };
+
+  test.each([
+    ["answered in time", [20], { outcome: "shown", bursts: 2, again: false, atOnce: 9 }],
+    ["the first answered after the window's end", [400, 20], { outcome: "shown", bursts: 4, again: true, atOnce: 9 }],
+    ["the second answered over a second after the first began", [20, 700, 20], { outcome: "shown", bursts: 4, again: true, atOnce: 9 }],
+    ["never in time", [900], { outcome: "missed", bursts: 8, again: true, atOnce: 5 }],
+  ])("%s", async (_, delays, wanted) => {
+    expect(await play(delays)).toEqual(wanted);
+  });
+
+  test("end when the numbers change", async () => {
+    let looks = 0;
+    expect((await play([20], () => ++looks < 5)).outcome).toBe("changed");
+  });
 });

@@ -152,18 +152,31 @@ for (const [id, run] of [["one", () => clients.send(1)], ["burst", () => clients
   });
 }
 onClick("reports", () => reports.ask());
+/** What stands before the countdown of the bursts: the answer to a press while they wait. */
+let edgeNote = "";
 // A button with the focus loses it when it is disabled. With aria-disabled it keeps it.
 async function playEdge(): Promise<void> {
   const button = byId("edge");
-  if (button.getAttribute("aria-disabled") === "true") return;
+  if (button.getAttribute("aria-disabled") === "true") {
+    edgeNote = "It is playing now. ";
+    return;
+  }
+  edgeNote = "";
   button.setAttribute("aria-disabled", "true");
   notes.press("edge");
   if (beside.windowMs > LONGEST_WINDOW_MS) await changeSandbox(SANDBOX);
   const asked = question;
   const tokenMs = numbers().everyMs / numbers().tokens;
-  const isDone = await burstAtEdge({ beside, send: (count) => clients.send(count), tokenMs, tell: (text) => notes.count(text), isSame: () => asked === question });
+  const outcome = await burstAtEdge({
+    beside, tokenMs, atOnceMs: peaks.atOnceMs,
+    send: (count) => clients.send(count), tell: (text) => notes.count(edgeNote + text), isSame: () => asked === question,
+  });
   button.setAttribute("aria-disabled", "false");
-  notes.tell(isDone ? `Two bursts of ${beside.limit} came around the window's end, and then a request for each token.` : "The numbers changed while the bursts waited. Press again.");
+  notes.tell({
+    shown: `Two bursts of ${beside.limit} came around the window's end, and then a request for each token.`,
+    missed: "The bursts missed the window's end each time: this computer is busy. Press again.",
+    changed: "The numbers changed while the bursts waited. Press again.",
+  }[outcome]);
 }
 onClick("edge", playEdge);
 for (const name of ["runaway", "others", "obeying", "ignoring"] as const) {
