@@ -10,7 +10,7 @@ export interface Part {
 
 const adapters = { express: "Express", fastify: "Fastify", hono: "Hono", node: "Node", web: "Web, Bun, Deno, Workers, Next.js" };
 const stores = { memory: "Memory", redis: "Redis", postgres: "Postgres", lease: "Leases", "durable-object": "Durable Objects", cas: "Any compare-and-set", sql: "SQLite, MySQL, any database" };
-const moving = { "from-express-rate-limit": "express-rate-limit", "from-rate-limiter-flexible": "rate-limiter-flexible", "from-fastify-rate-limit": "@fastify/rate-limit", "from-hono-rate-limiter": "hono-rate-limiter", "from-nestjs-throttler": "@nestjs/throttler", "from-express-slow-down": "express-slow-down", "from-upstash-ratelimit": "@upstash/ratelimit", "from-effect": "effect", "from-bottleneck": "bottleneck, p-queue" };
+const moving = { "from-express-rate-limit": "express-rate-limit", "from-rate-limiter-flexible": "rate-limiter-flexible", "from-fastify-rate-limit": "@fastify/rate-limit", "from-hono-rate-limiter": "hono-rate-limiter", "from-nestjs-throttler": "@nestjs/throttler", "from-express-slow-down": "express-slow-down", "from-upstash-ratelimit": "@upstash/ratelimit", "from-effect": "effect", "from-bottleneck": "bottleneck, p-queue", "from-rc1": "From rc.1 to rc.2" };
 const inFolder = (folder: string, names: Readonly<Record<string, string>>) => Object.entries(names).map(([name, text]) => [`docs/${folder}/${name}`, text] as const);
 
 /** The parts that are written by hand. Examples and the API reference list themselves. */
