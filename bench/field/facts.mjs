@@ -1,5 +1,7 @@
 // The facts. Each row has the library, the result that a caller expects (`right`), the result that the documentation
 // states (`quoted`), and a function that measures it.
+import { Duration, Effect, Layer, ManagedRuntime } from "effect";
+import { RateLimiter } from "effect/persistence";
 import { RateLimiterMemory, RateLimiterUnion } from "rate-limiter-flexible";
 import expressRateLimit from "express-rate-limit";
 import { parseRateLimit } from "ratelimit-header-parser";
@@ -9,6 +11,7 @@ import { withServer } from "./servers.mjs";
 import { createServer } from "node:http";
 import express from "express";
 
+const EFFECT = "effect";
 const ERL = "express-rate-limit";
 const FRL = "@fastify/rate-limit";
 const HRL = "hono-rate-limiter";
@@ -18,6 +21,18 @@ const DAY = 86_400_000;
 
 /** RLF rejects when it refuses. */
 const asks = (limiter, key, cost) => limiter.consume(key, cost).then(() => "ok", (refusal) => (refusal instanceof Error ? "error" : "refused"));
+
+/** The limiter of effect, in memory. Its consume resolves to a result or to an error. */
+function ofEffect(limit, windowMs) {
+  const runtime = ManagedRuntime.make(RateLimiter.layer.pipe(Layer.provide(RateLimiter.layerStoreMemory)));
+  const asked = { key: "k", limit, window: Duration.millis(windowMs) };
+  return (tokens) => runtime.runPromise(RateLimiter.RateLimiter.use((limiter) => limiter.consume({ ...asked, tokens }))).catch((error) => error);
+}
+
+const asksEffect = async (consume, cost) => {
+  const { _tag, reason } = await consume(cost);
+  return _tag === undefined ? "ok" : reason._tag === "RateLimitExceeded" ? "refused" : "error";
+};
 
 async function repeated(times, ask) {
   const answers = [];
@@ -100,6 +115,18 @@ const atWork = (peer) => async () => {
 // The most that a caller of a window gets in 2.2 s: the one request that opens it, and the nine around its end.
 const throughAnEdge = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, (port) => aroundTheEdge((count) => oneByOne(port, count), "200", 1)));
 
+// The tokens of effect come back together, 0.4 s after the first use for each that was spent. So it serves five at once,
+// and five more after 2 s.
+const fromAFullWindow = () => inTime(async () => {
+  const [consume, start] = [ofEffect(5, 2_000), performance.now()];
+  const ask = () => asksEffect(consume);
+  const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(ask));
+  await pause(start + 2_050 - performance.now());
+  answers.push(...(await Promise.all([1, 2, 3, 4, 5, 6].map(ask))));
+  if (performance.now() - start > 2_200) return null;
+  return String(answers.filter((answer) => answer === "ok").length);
+});
+
 // The most that a caller of a bucket gets in 2.2 s: five at once, and then each token as soon as it is there. The second
 // of two requests is refused each time.
 const fromABucket = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, async (port) => {
@@ -149,6 +176,13 @@ export const facts = [
           return tally(await Promise.all([1, 2, 3, 4].map(() => asks(limiter, "k"))));
         },
       },
+      {
+        peer: EFFECT, right: "2 x ok, 2 x refused", quoted: "2 x ok, 2 x refused",
+        observe: async () => {
+          const consume = ofEffect(2, 60_000);
+          return tally(await Promise.all([1, 2, 3, 4].map(() => asksEffect(consume))));
+        },
+      },
       ...["sluice/express", "sluice/fastify", "sluice/hono"].map((peer) => (
         { peer, right: "2 x 200, 2 x 429", quoted: "2 x 200, 2 x 429", observe: burst(peer) }
       )),
@@ -172,6 +206,17 @@ export const facts = [
           });
         },
       },
+      {
+        peer: EFFECT, right: "1 x ok, 3 x refused", quoted: "1 x ok, 3 x refused",
+        observe: () => {
+          const consume = ofEffect(1, 30 * DAY);
+          return repeated(4, async () => {
+            const answer = await asksEffect(consume);
+            await pause(20);
+            return answer;
+          });
+        },
+      },
       { peer: "sluice/express", right: "1 x 200, 3 x 429", quoted: "1 x 200, 3 x 429", observe: month("sluice/express") },
     ],
   },
@@ -186,6 +231,15 @@ export const facts = [
           await limiter.consume("k", 3);
           await asks(limiter, "k", 9);
           return String((await limiter.get("k")).remainingPoints);
+        },
+      },
+      {
+        peer: EFFECT, right: "7", quoted: "7",
+        observe: async () => {
+          const consume = ofEffect(10, 60_000);
+          await consume(3);
+          await consume(9);
+          return String((await consume(0)).remaining);
         },
       },
       {
@@ -258,6 +312,13 @@ export const facts = [
         },
       },
       {
+        peer: EFFECT, right: "10 x error", quoted: "10 x ok",
+        observe: () => {
+          const consume = ofEffect(2, 60_000);
+          return repeated(10, () => asksEffect(consume, Number.NaN));
+        },
+      },
+      {
         peer: "sluice", right: "10 x error", quoted: "10 x error",
         observe: () => {
           const limiter = createLimiter({ policy: { capacity: 2, refill: perDay(2) } });
@@ -278,6 +339,13 @@ export const facts = [
           return aroundTheEdge((count) => Promise.all(Array.from({ length: count }, () => asks(limiter, "k"))), "ok");
         }),
       },
+      {
+        peer: EFFECT, right: "5", quoted: "5",
+        observe: () => inTime(() => {
+          const consume = ofEffect(5, 2_000);
+          return aroundTheEdge((count) => Promise.all(Array.from({ length: count }, () => asksEffect(consume))), "ok");
+        }),
+      },
       // The bucket is full again after 1.8 s, then four requests are allowed. The next token comes only 0.4 s later.
       { peer: "sluice/express", right: "5", quoted: "5", observe: edge("sluice/express") },
     ],
@@ -294,6 +362,7 @@ export const facts = [
           return aroundTheEdge((count) => Promise.all(Array.from({ length: count }, () => asks(limiter, "k"))), "ok", 1);
         }),
       },
+      { peer: EFFECT, right: "10", quoted: "10", observe: fromAFullWindow },
       { peer: "sluice/express", right: "10", quoted: "10", observe: fromABucket("sluice/express") },
     ],
   },
@@ -310,6 +379,10 @@ export const facts = [
           const { msBeforeNext } = await new RateLimiterMemory({ points: 9, duration: 86_400 }).consume("k");
           return whenOf(msBeforeNext / 1_000);
         },
+      },
+      {
+        peer: EFFECT, right: "midnight", quoted: "9600 s later",
+        observe: async () => whenOf(Duration.toMillis((await ofEffect(9, DAY)()).resetAfter) / 1_000),
       },
       { peer: "sluice/express", right: "midnight", quoted: "midnight", observe: renewal("sluice/express", { policy: { capacity: 9, renews: daily() } }) },
     ],
