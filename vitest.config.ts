@@ -43,7 +43,7 @@ export const services: string[] = [
   "test/stores/cas*.test.ts",
   "test/guard/{slow-server,stalled-loop}.test.ts",
   "test/http/options/polluted-adapters.test.ts",
-  "test/examples/{admin,admin-outage,alarms,copied,heavy-hitters,job-runner,live-limits,numbers,reports,stores,custom-store,outage,login,logging,llm-parts,llm-processes,live-page,mobile-client,settings-process}.test.ts",
+  "test/examples/{admin,admin-main,admin-outage,alarms,copied,heavy-hitters,job-runner,live-limits,numbers,reports,stores,custom-store,outage,login,logging,llm-parts,llm-processes,live-page,mobile-client,settings-process}.test.ts",
   "test/stores/lease/{lease-*,changes,flood}.test.ts",
   "test/in-flight/{gate-aborts,killed-processes,lost-answers,many-streams,many-works,paused}.test.ts",
   "test/command/{address-spellings,operate-redis,output,pages,typescript}.test.ts",
@@ -52,6 +52,7 @@ export const services: string[] = [
   "test/testing/{adapter,store}-suite/*.test.ts",
   "test/setup/setup.test.ts",
   "test/advice/{redis,postgres}-setups.test.ts",
+  "test/samples/anew.test.ts",
 ];
 
 /** What the unit project leaves to others. */

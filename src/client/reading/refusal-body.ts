@@ -74,7 +74,11 @@ async function readText(response: Response): Promise<string> {
   const reader = (copy.body as Partial<ReadableStream<Uint8Array<ArrayBuffer>>> | null)?.getReader?.();
   // React Native has no streams: the whole body has arrived. The copy of node-fetch stalls when the other one is
   // unread.
-  if (!reader) return Promise.race([copy.text(), new Promise<string>((resolve) => setTimeout(resolve, MAX_READ_MS, ""))]);
+  if (!reader) {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<string>((resolve) => (timer = setTimeout(resolve, MAX_READ_MS, "")));
+    return Promise.race([copy.text(), late]).finally(() => clearTimeout(timer)); // it would keep the process alive
+  }
   const timeout = setTimeout(stop, MAX_READ_MS);
   const decoder = new TextDecoder();
   let text = "";
