@@ -13,14 +13,29 @@ test("docs/performance.md shows the committed figures, those of bench/results", 
   expect(withSummary(page), CURE).toBe(page);
 });
 
+const resultsOf = (section: string): Results => JSON.parse(readFileSync(`bench/results/${section}.json`, "utf8")) as Results;
+const bytesOf = (name: string): number => Number(resultsOf("size").tables["Bytes in a bundle"]?.[name]?.["and gzipped"]);
+const kilobytes = (name: string): string => `${bytesOf(name) < 10_000 ? twoDigits(bytesOf(name) / 1_000) : Math.round(bytesOf(name) / 1_000)} kB`;
+
 test("the README's figures are those of the last runs", () => {
-  const measured = (section: string, name: string): string => /[\d.]+/.exec((JSON.parse(readFileSync(`bench/results/${section}.json`, "utf8")) as Results).goals.find(({ goal }) => goal === name)?.measured ?? "")?.[0] as string;
-  const redis = ["ioredis", "node-redis"].map((client) => Number(measured("redis", `${client}, 512: decisions/s`))).sort((a, b) => a - b).map(twoDigits);
-  const size = (JSON.parse(readFileSync("bench/results/size.json", "utf8")) as Results).tables["Bytes in a bundle"] ?? {};
-  const kilobytes = (name: string): string => `${Math.round(Number(size[name]?.["and gzipped"]) / 1_000)} kB`;
+  const { goals } = resultsOf("redis");
+  const redis = ["ioredis", "node-redis"].map((client) => parseFloat(goals.find(({ goal }) => goal === `${client}, 512: decisions/s`)?.measured ?? ""));
   const readme = readFileSync("README.md", "utf8");
-  expect(readme).toContain(`[${redis.join(" to ")} times]`);
+  expect(readme).toContain(`[${redis.sort((a, b) => a - b).map(twoDigits).join(" to ")} times]`);
   expect(readme).toContain(`\`sluice/express\` is ${kilobytes("sluice/express, rateLimit")} in a bundle, express-rate-limit ${kilobytes("express-rate-limit, rateLimit")}.`);
+});
+
+test("the comparison's figures are those of the last runs", () => {
+  const page = readFileSync("docs/comparison.md", "utf8");
+  const sizes = ["sluice/express, rateLimit", "express-rate-limit, rateLimit", "rate-limiter-flexible, RateLimiterMemory", "@fastify/rate-limit, default", "hono-rate-limiter, rateLimiter"].map(kilobytes);
+  const row = (name: string): string[] => page.split("\n").find((line) => line.startsWith(`| ${name} |`))?.split(" | ").slice(1, 6).map((cell) => cell.replace(/ \(.*\)/, "")) ?? [];
+  expect(row("**Bundle**, minified and gzipped")).toEqual(sizes);
+  expect(page).toContain(`hono-rate-limiter has ${sizes[4]}, where \`sluice/express\` has ${sizes[0]};`);
+  for (const callers of ["16", "100,000"]) {
+    const table = resultsOf("decision").tables[`${callers.replace(",", " ")} keys of 12 characters: nanoseconds of a decision`] ?? {};
+    const wanted = ["sluice", "express-rate-limit", "rate-limiter-flexible", "@fastify/rate-limit"].map((name) => `${twoDigits(Number(table[name]?.["ns"]))} ns`);
+    expect(row(`**A decision in memory**, ${callers} callers`).slice(0, 4)).toEqual(wanted);
+  }
 });
 
 test.each([[0.656, "0.66"], [1, "1.0"], [9.94, "9.9"], [9.96, "10"], [22_630, "23,000"], [100, "100"]])("%d has two digits: %s", (value, text) => {

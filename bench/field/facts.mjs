@@ -1,17 +1,22 @@
 // The facts. Each row has the library, the result that a caller expects (`right`), the result that the documentation
 // states (`quoted`), and a function that measures it.
-import { Duration, Effect, Layer, ManagedRuntime } from "effect";
-import { RateLimiter } from "effect/persistence";
-import { RateLimiterMemory, RateLimiterUnion } from "rate-limiter-flexible";
+import { Duration } from "effect";
+import { asksEffect, ofEffect } from "./effect.mjs";
+import { mostIn } from "./search.mjs";
+import { Redis } from "ioredis";
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterUnion } from "rate-limiter-flexible";
 import expressRateLimit from "express-rate-limit";
+import PQueue from "p-queue";
 import { parseRateLimit } from "ratelimit-header-parser";
 import { createLimiter, daily, MemoryStore, perDay, whenDone } from "../../src/index.ts";
+import { RedisStore } from "../../src/stores/redis/redis.ts";
 import { get, listening, oneByOne, pause, pipelined, tally } from "./drive.mjs";
 import { withServer } from "./servers.mjs";
 import { createServer } from "node:http";
 import express from "express";
 
 const EFFECT = "effect";
+const QUEUE = "p-queue";
 const ERL = "express-rate-limit";
 const FRL = "@fastify/rate-limit";
 const HRL = "hono-rate-limiter";
@@ -21,18 +26,6 @@ const DAY = 86_400_000;
 
 /** RLF rejects when it refuses. */
 const asks = (limiter, key, cost) => limiter.consume(key, cost).then(() => "ok", (refusal) => (refusal instanceof Error ? "error" : "refused"));
-
-/** The limiter of effect, in memory. Its consume resolves to a result or to an error. */
-function ofEffect(limit, windowMs) {
-  const runtime = ManagedRuntime.make(RateLimiter.layer.pipe(Layer.provide(RateLimiter.layerStoreMemory)));
-  const asked = { key: "k", limit, window: Duration.millis(windowMs) };
-  return (tokens) => runtime.runPromise(RateLimiter.RateLimiter.use((limiter) => limiter.consume({ ...asked, tokens }))).catch((error) => error);
-}
-
-const asksEffect = async (consume, cost) => {
-  const { _tag, reason } = await consume(cost);
-  return _tag === undefined ? "ok" : reason._tag === "RateLimitExceeded" ? "refused" : "error";
-};
 
 async function repeated(times, ask) {
   const answers = [];
@@ -49,6 +42,8 @@ const decide = (limiter, key, cost) => {
 };
 
 const burst = (peer) => () => withServer(peer, { limit: 2, windowMs: 60_000 }, async (port) => tally(await pipelined(port, 4)));
+
+const apart = (peer) => () => withServer(peer, { limit: 2, windowMs: 60_000 }, async (port) => tally((await Promise.all(Array.from({ length: 4 }, () => get(port)))).map(({ status }) => String(status))));
 
 const month = (peer) => () => withServer(peer, { limit: 1, windowMs: 30 * DAY }, async (port) => {
   const answers = [];
@@ -93,9 +88,16 @@ function whenOf(seconds) {
   return Math.abs(seconds - toMidnight) < 2 ? "midnight" : Math.abs(seconds - DAY / 1_000) < 2 ? "24 h later" : `${seconds} s later`;
 }
 
-// One request opens the window. Four more come near its end, and five just after it. That is nine within a quarter of a
-// second under "5 in 2 s".
-const edge = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, (port) => aroundTheEdge((count) => oneByOne(port, count), "200")));
+const atWorkInQueue = async () => {
+  const queue = new PQueue({ concurrency: 2 });
+  let [now, most] = [0, 0];
+  await queue.addAll(Array.from({ length: 20 }, () => async () => {
+    most = Math.max(most, ++now);
+    await pause(5);
+    now -= 1;
+  }));
+  return String(most);
+};
 
 // 20 requests at once, each of which works for 0.2 s. The others have no limit on requests at work.
 const atWork = (peer) => async () => {
@@ -112,54 +114,10 @@ const atWork = (peer) => async () => {
   return String(most);
 };
 
-// The most that a caller of a window gets in 2.2 s: the one request that opens it, and the nine around its end.
-const throughAnEdge = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, (port) => aroundTheEdge((count) => oneByOne(port, count), "200", 1)));
-
-// The tokens of effect come back together, 0.4 s after the first use for each that was spent. So it serves five at once,
-// and five more after 2 s.
-const fromAFullWindow = () => inTime(async () => {
-  const [consume, start] = [ofEffect(5, 2_000), performance.now()];
-  const ask = () => asksEffect(consume);
-  const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(ask));
-  await pause(start + 2_050 - performance.now());
-  answers.push(...(await Promise.all([1, 2, 3, 4, 5, 6].map(ask))));
-  if (performance.now() - start > 2_200) return null;
-  return String(answers.filter((answer) => answer === "ok").length);
-});
-
-// The most that a caller of a bucket gets in 2.2 s: five at once, and then each token as soon as it is there. The second
-// of two requests is refused each time.
-const fromABucket = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, async (port) => {
-  const start = performance.now();
-  const answers = await oneByOne(port, 5);
-  for (let i = 1; i <= 5; i++) {
-    await pause(start + i * 405 - performance.now());
-    answers.push(...(await oneByOne(port, 2)));
-  }
-  if (performance.now() - start > 2_200) return null;
-  return String(answers.filter((answer) => answer === "200").length);
-}));
-
-async function aroundTheEdge(ask, served, counted = 0) {
-  const first = await ask(1);
-  await pause(1_800);
-  const start = performance.now();
-  const answers = await ask(4);
-  await pause(250);
-  answers.push(...(await ask(5)));
-  // After this time another token would be there, or the window's edge was missed.
-  if (performance.now() - start > 380) return null;
-  return String([...first.slice(0, counted), ...answers].filter((answer) => answer === served).length);
-}
-
-// A result on a busy machine proves nothing, so the fact gets more tries.
-async function inTime(attempt) {
-  for (let tries = 0; tries < 4; tries++) {
-    const observed = await attempt();
-    if (observed !== null) return observed;
-  }
-  return "nothing: the machine was too slow";
-}
+/** 20 requests, or calls, while the store does not answer. */
+const outage = (peer, more) => () => withServer(peer, { limit: 10, windowMs: 60_000, more }, async (port) => tally(await oneByOne(port, 20)));
+const deadRedis = () => new Redis({ host: "127.0.0.1", port: 1, lazyConnect: true, enableOfflineQueue: false, retryStrategy: null }).on("error", () => undefined);
+const failingStore = { init: () => undefined, increment: () => Promise.reject(Object.assign(new Error("down"), { stack: "" })), decrement: () => undefined, resetKey: () => undefined };
 
 export const facts = [
   {
@@ -187,6 +145,11 @@ export const facts = [
         { peer, right: "2 x 200, 2 x 429", quoted: "2 x 200, 2 x 429", observe: burst(peer) }
       )),
     ],
+  },
+  {
+    id: "F1b",
+    claim: "the same 4 requests on connections of their own",
+    rows: [ERL, FRL, HRL, "sluice/express"].map((peer) => ({ peer, right: "2 x 200, 2 x 429", quoted: "2 x 200, 2 x 429", observe: apart(peer) })),
   },
   {
     id: "F2",
@@ -279,6 +242,15 @@ export const facts = [
         },
       },
       {
+        peer: "sluice, two limiters", right: "1", quoted: "10",
+        observe: () => {
+          const store = new MemoryStore({ clock: () => 0 });
+          const [wide, narrow] = [100, 1].map((capacity) => createLimiter({ policy: { name: `of-${capacity}`, capacity, refill: perDay(capacity) }, store }));
+          for (let i = 0; i < 10; i++) if (wide.consume("k").allowed) narrow.consume("k");
+          return String(100 - wide.peek("k").remaining);
+        },
+      },
+      {
         peer: "sluice", right: "1", quoted: "1",
         observe: () => {
           const limiter = createLimiter({
@@ -329,41 +301,41 @@ export const facts = [
   },
   {
     id: "W",
-    claim: "5 in 2 s: how many are served within 0.25 s around the edge of a window",
+    claim: "5 in 2 s: the most that one caller gets in 0.25 s, over many histories",
     rows: [
-      ...[ERL, FRL, HRL].map((peer) => ({ peer, right: "5", quoted: "9", observe: edge(peer) })),
-      {
-        peer: RLF, right: "5", quoted: "9",
-        observe: () => inTime(() => {
-          const limiter = new RateLimiterMemory({ points: 5, duration: 2 });
-          return aroundTheEdge((count) => Promise.all(Array.from({ length: count }, () => asks(limiter, "k"))), "ok");
-        }),
-      },
-      {
-        peer: EFFECT, right: "5", quoted: "5",
-        observe: () => inTime(() => {
-          const consume = ofEffect(5, 2_000);
-          return aroundTheEdge((count) => Promise.all(Array.from({ length: count }, () => asksEffect(consume))), "ok");
-        }),
-      },
-      // The bucket is full again after 1.8 s, then four requests are allowed. The next token comes only 0.4 s later.
-      { peer: "sluice/express", right: "5", quoted: "5", observe: edge("sluice/express") },
+      ...[ERL, FRL, HRL, RLF, QUEUE].map((peer) => ({ peer, right: "5", quoted: "9", observe: () => mostIn(peer, 250) })),
+      ...[EFFECT, "p-queue, strict", "sluice", "sluice, a window"].map((peer) => ({ peer, right: "5", quoted: "5", observe: () => mostIn(peer, 250) })),
     ],
   },
   {
     id: "V",
-    claim: "5 in 2 s: how many one caller gets within 2.2 s at most",
+    claim: "5 in 2 s: the most that one caller gets in 2.2 s, over many histories",
     rows: [
-      ...[ERL, FRL, HRL].map((peer) => ({ peer, right: "10", quoted: "10", observe: throughAnEdge(peer) })),
+      ...[ERL, FRL, HRL, RLF, QUEUE].map((peer) => ({ peer, right: "10", quoted: "14", observe: () => mostIn(peer, 2_200) })),
+      ...[EFFECT, "p-queue, strict", "sluice", "sluice, a window"].map((peer) => ({ peer, right: "10", quoted: "10", observe: () => mostIn(peer, 2_200) })),
+    ],
+  },
+  {
+    id: "S",
+    claim: "limit 10, and the store does not answer: what 20 requests get",
+    rows: [
+      { peer: ERL, right: "any", quoted: "20 x 500", observe: outage(ERL, { store: failingStore }) },
+      { peer: ERL, right: "any", quoted: "20 x 200", observe: outage(ERL, { store: failingStore, passOnStoreError: true }) },
+      { peer: FRL, right: "any", quoted: "20 x 500", observe: outage(FRL, { redis: deadRedis() }) },
+      { peer: FRL, right: "any", quoted: "20 x 200", observe: outage(FRL, { redis: deadRedis(), skipOnError: true }) },
       {
-        peer: RLF, right: "10", quoted: "10",
-        observe: () => inTime(() => {
-          const limiter = new RateLimiterMemory({ points: 5, duration: 2 });
-          return aroundTheEdge((count) => Promise.all(Array.from({ length: count }, () => asks(limiter, "k"))), "ok", 1);
-        }),
+        peer: RLF, right: "any", quoted: "20 x error",
+        observe: () => repeated(20, () => asks(new RateLimiterRedis({ storeClient: deadRedis(), points: 10, duration: 60 }), "k")),
       },
-      { peer: EFFECT, right: "10", quoted: "10", observe: fromAFullWindow },
-      { peer: "sluice/express", right: "10", quoted: "10", observe: fromABucket("sluice/express") },
+      {
+        peer: RLF, right: "any", quoted: "5 x ok, 15 x refused",
+        observe: () => {
+          const insuranceLimiter = new RateLimiterMemory({ points: 5, duration: 60 });
+          const limiter = new RateLimiterRedis({ storeClient: deadRedis(), points: 10, duration: 60, insuranceLimiter });
+          return repeated(20, () => asks(limiter, "k"));
+        },
+      },
+      { peer: "sluice/express", right: "any", quoted: "5 x 200, 15 x 503", observe: outage("sluice/express", { store: new RedisStore(deadRedis(), { sharedBy: 2 }) }) },
     ],
   },
   {
@@ -390,7 +362,10 @@ export const facts = [
   {
     id: "P",
     claim: "at most 2 requests at work: how many of 20 at once are",
-    rows: ["sluice/express", "sluice/fastify", "sluice/hono"].map((peer) => ({ peer, right: "2", quoted: "2", observe: atWork(peer) })),
+    rows: [
+      { peer: QUEUE, right: "2", quoted: "2", observe: atWorkInQueue },
+      ...["sluice/express", "sluice/fastify", "sluice/hono"].map((peer) => ({ peer, right: "2", quoted: "2", observe: atWork(peer) })),
+    ],
   },
   {
     id: "B",
