@@ -10,6 +10,7 @@ import { files } from "./rows.js";
 function namedIn(file: string, text = readFileSync(file, "utf8").replaceAll("${HOSTS}", "examples/hosts/")): string[] {
   const names = [...text.matchAll(/(\bcp\()?["'`/ ](\.{1,2}\/[\w./-]+|examples\/[\w./-]+)(\$\{\w+\}(?:\.ts)?)?/g)].flatMap(([, copied, name = "", each]) => {
     const path = name.startsWith("examples/") ? join(ROOT, name) : resolve(dirname(file), name);
+    if (!path.startsWith(join(ROOT, "examples/"))) return [];
     if ((copied ?? each) !== undefined && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return readdirSync(path, { recursive: true, encoding: "utf8" }).map((inside) => join(path, inside));
     return [path, path.replace(/js$/, "ts"), path.replace(/js$/, "tsx")];
   });
