@@ -96,9 +96,14 @@ describe(`made ${TIMES} times`, () => {
 
 describe("run once", () => {
   const ownRedis = `${redisUrl()}/9`; // another database than that of the other tests
-  const runOnce = async (row: Row): Promise<void> => void (await ran(row.text.replace("redis://127.0.0.1:6379", ownRedis), row.file, { redis: lazy }));
-  test.each(once("simulates").map((row) => [row.name, row] as const))("%s", async (_, row) => (watchTimers(), runOnce(row)));
-  test.each(once("20 MB").map((row) => [row.name, row] as const))("%s", async (_, row) => runOnce(row));
+  const runOnce = (row: Row) => ran(row.text.replace("redis://127.0.0.1:6379", ownRedis), row.file, { redis: lazy });
+  test.each(once("simulates").map((row) => [row.name, row] as const))("%s", async (_, row) => {
+    watchTimers();
+    await runOnce(row);
+  });
+  test.each(once("20 MB").map((row) => [row.name, row] as const))("%s", async (_, row) => {
+    await runOnce(row);
+  });
 
   describeWith("redis", "over Redis", () => {
     test.each(once("Redis").map((row) => [row.name, row] as const))("%s", async (_, row) => {
@@ -114,7 +119,10 @@ describe("run once", () => {
     test.each(once("Postgres").map((row) => [row.name, row] as const))("%s", async (_, row) => {
       const pool = new pg.Pool({ connectionString: postgresUrl() });
       await pool.query(`CREATE SCHEMA ${SCHEMA}`);
-      onTestFinished(async () => void (await pool.query(`DROP SCHEMA ${SCHEMA} CASCADE`), await pool.end()));
+      onTestFinished(async () => {
+        await pool.query(`DROP SCHEMA ${SCHEMA} CASCADE`);
+        await pool.end();
+      });
       vi.stubEnv("DATABASE_URL", `${postgresUrl()}?options=-c%20search_path%3D${SCHEMA}`);
       await runOnce(row);
       expect(told).toEqual([]);

@@ -25,10 +25,10 @@ export function shapesOf({ text }: Row): Shape[] {
       name.elements.forEach((element, i) => ts.isBindingElement(element) && declared.set(element.name.getText(), initializer.elements[i] as ts.Node));
   });
 
-  function returned(body: ts.Node): Shape[] {
+  function returned(body: ts.Node, depth: number): Shape[] {
     const shapes: Shape[] = [];
     const visit = (node: ts.Node): void => {
-      if (ts.isReturnStatement(node) && node.expression) shapes.push(...shapesIn(node.expression));
+      if (ts.isReturnStatement(node) && node.expression) shapes.push(...shapesIn(node.expression, depth + 1));
       else if (!ts.isFunctionLike(node)) ts.forEachChild(node, visit);
     };
     ts.forEachChild(body, visit);
@@ -38,7 +38,7 @@ export function shapesOf({ text }: Row): Shape[] {
   function shapesIn(node: ts.Node, depth = 0): Shape[] {
     const inside = (each: ts.Node | undefined): Shape[] => (each === undefined || depth > 9 ? [undefined] : shapesIn(each, depth + 1));
     if (ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isSatisfiesExpression(node) || ts.isNonNullExpression(node) || ts.isAwaitExpression(node)) return inside(node.expression);
-    if (ts.isFunctionLike(node)) return "body" in node && node.body ? (ts.isBlock(node.body as ts.Node) ? returned(node.body as ts.Node) : inside(node.body as ts.Node)) : [undefined];
+    if (ts.isFunctionLike(node)) return "body" in node && node.body ? (ts.isBlock(node.body as ts.Node) ? returned(node.body as ts.Node, depth) : inside(node.body as ts.Node)) : [undefined];
     if (ts.isConditionalExpression(node)) return [...inside(node.whenTrue), ...inside(node.whenFalse)];
     if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken) return inside(node.right);
     if (ts.isBinaryExpression(node) && /^(?:\?\?|\|\|)$/.test(node.operatorToken.getText())) return [...inside(node.left), ...inside(node.right)];
@@ -63,8 +63,8 @@ export function shapesOf({ text }: Row): Shape[] {
   walk(source, (node) => {
     if (ts.isPropertyAssignment(node) && node.name.getText() === "key") found.push(...shapesIn(node.initializer));
     if (ts.isMethodDeclaration(node) && node.name.getText() === "key") found.push(...shapesIn(node));
-    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && VERBS.test(node.expression.name.text)) found.push(...shapesIn(node.arguments[0] as ts.Node));
-    if (ts.isCallExpression(node) && node.expression.getText() === "run") found.push(...shapesIn(node.arguments[1] as ts.Node));
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && VERBS.test(node.expression.name.text)) found.push(...node.arguments.slice(0, 1).flatMap((key) => shapesIn(key)));
+    if (ts.isCallExpression(node) && node.expression.getText() === "run") found.push(...node.arguments.slice(1, 2).flatMap((key) => shapesIn(key)));
   });
   return found;
 }

@@ -95,6 +95,12 @@ test("59 · a body that fails, or a mock response without one, counts as no body
   expect((await time.run(fetch(URL_A))).status).toBe(200);
 });
 
+test("59 · a response without a body leaves no timer behind", async () => {
+  fakeClock();
+  await givenUp(talk([new Response(null, { status: 429 })]).fetch(URL_A, { maxAttempts: 1 }));
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test("59 · a body that fails leaves no timer behind", async () => {
   fakeClock();
   const broken = new Response(new ReadableStream({ pull: (body) => body.error(new Error("reset")) }), { status: 429 });
