@@ -43,6 +43,24 @@ describe("the examples", () => {
     expect(responses[0]?.headers.get("RateLimit-Remaining")).toBe("19");
     expect((await ask("/account", {}, 1))[0]?.status).toBe(401);
   });
+
+  test("the Server Action limits each user, and its form shows the wait", async () => {
+    const { port, close } = await running().serve();
+    onTestFinished(() => void close());
+    const url = `http://127.0.0.1:${port}/export`;
+    /** Sends the form of the page, as a browser without JavaScript does. */
+    const submit = async (session: string): Promise<string> => {
+      const page = await (await fetch(url)).text();
+      const form = new FormData();
+      for (const [, name = "", value = ""] of page.matchAll(/<input type="hidden" name="([^"]+)"(?: value="([^"]*)")?/g)) form.set(name, value.replaceAll("&quot;", '"'));
+      const answer = await fetch(url, { method: "POST", body: form, headers: { Cookie: `session=${session}` } });
+      return (/<p>(.*?)<\/p>/.exec((await answer.text()).replaceAll("<!-- -->", "")) ?? [])[1] ?? "";
+    };
+    for (let i = 0; i < 3; i++) expect(await submit("token-of-ann")).toBe("Ready: ann.csv");
+    expect(await submit("token-of-ann")).toMatch(/^Too many exports. Try again in 1[12]\d\d seconds.$/);
+    expect(await submit("token-of-bob")).toBe("Ready: bob.csv");
+    expect(await submit("nobody")).toBe("Sign in first.");
+  });
 });
 
 function running(): NextApp {

@@ -3,16 +3,14 @@ import { spawn } from "node:child_process";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import next from "next";
 import type { AdapterSetup, RunningServer } from "sluice/testing";
-import entries from "../../../../entries.json" with { type: "json" };
 import { listen } from "../../../../test/adapters/rows/listen.js";
 import { webHandler, webRoutes } from "../../../../test/adapters/rows/web.js";
 import type { SuiteServer } from "../next-app/suite.js";
+import { bundleSluice } from "./bundle-sluice.js";
 
 const HOSTS = fileURLToPath(new URL("../../", import.meta.url));
-const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const CONFIG = `export default { typescript: { ignoreBuildErrors: true }, turbopack: { root: ${JSON.stringify(HOSTS)} } };`;
 
 const lacks = {
@@ -99,14 +97,6 @@ function suiteServer(setup: AdapterSetup, behind: "route" | "proxy"): SuiteServe
     limited: (limit, pass) => (made ??= webHandler(setup, pass ?? routes, limit)),
     routes: behind === "proxy" ? routes : null,
   };
-}
-
-/** The package as users have it, made of the sources. */
-async function bundleSluice(dir: string): Promise<void> {
-  const wanted = { ".": entries.subpaths["."].source, "./web": entries.subpaths["./web"].source };
-  const named = Object.entries(wanted).map(([subpath, source]) => ({ in: `${ROOT}${source}`, out: subpath === "." ? "index" : subpath.slice(2) }));
-  await build({ entryPoints: named, outdir: dir, bundle: true, splitting: true, format: "esm", target: "es2022", alias: { "#diagnostics": `${ROOT}src/diagnostics/index.ts` }, absWorkingDir: ROOT });
-  await writeFile(`${dir}/package.json`, JSON.stringify({ name: "sluice", version: "0.0.0", type: "module", exports: { ".": "./index.js", "./web": "./web.js" } }));
 }
 
 async function buildApp(cwd: string): Promise<void> {

@@ -1,0 +1,15 @@
+"use client";
+import { useActionState } from "react";
+import { exportReport } from "./actions";
+
+export function ExportForm() {
+  const [state, action, isPending] = useActionState(exportReport, null);
+  return (
+    <form action={action}>
+      <button disabled={isPending}>Export</button>
+      {state?.error === null && <p>Ready: {state.file}</p>}
+      {state?.error === "signed_out" && <p>Sign in first.</p>}
+      {state?.error === "rate_limited" && <p>Too many exports. Try again in {state.retryAfter} seconds.</p>}
+    </form>
+  );
+}

@@ -1,0 +1,5 @@
+import { ExportForm } from "./form";
+
+export default function Page() {
+  return <ExportForm />;
+}
