@@ -1,0 +1,3 @@
+import { defineEventHandler } from "h3-v1";
+
+export default defineEventHandler(() => ({ path: "open" }));

@@ -1,0 +1,1 @@
+export { rateLimit } from "../../../../servers/nitro.js"; // in an app: the file itself
