@@ -1,0 +1,1 @@
+export const GET = ({ locals }) => Response.json({ inbox: locals.user.id });
