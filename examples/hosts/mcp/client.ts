@@ -18,20 +18,25 @@ export interface CallOptions {
 }
 
 /**
- * Calls a tool, and waits as long as the server says when it refuses. After the last attempt, or when the wait is too
+ * Calls a tool, and waits as long as the server says when it refuses, by an error result or by an McpError. After the last attempt, or when the wait is too
  * long, the result is an error that the model reads: it says when to call again. Rejects with all other errors.
  */
 export async function callTool(client: Client, params: CallToolRequest["params"], options: CallOptions = {}): Promise<CallToolResult> {
   const { codes = [RATE_LIMITED], attempts = 3, longestWaitMs = 30_000, signal, sleep = (ms, signal) => after(ms, undefined, signal && { signal }) } = options;
   for (let attempt = 1; ; attempt++) {
+    let refusal: CallToolResult;
+    let waitMs: number;
     try {
-      return (await client.callTool(params, undefined, signal && { signal })) as CallToolResult;
+      refusal = (await client.callTool(params, undefined, signal && { signal })) as CallToolResult;
+      if (!refusal.isError || refusal.structuredContent?.["code"] !== "rate_limited") return refusal;
+      waitMs = waitOf(refusal.structuredContent);
     } catch (error) {
       if (!(error instanceof McpError) || !codes.includes(error.code)) throw error;
-      const waitMs = waitOf(error.data);
-      if (attempt >= attempts || waitMs > longestWaitMs) return { isError: true, content: [{ type: "text", text: error.message }] };
-      await sleep(waitMs, signal);
+      refusal = { isError: true, content: [{ type: "text", text: error.message }] };
+      waitMs = waitOf(error.data);
     }
+    if (attempt >= attempts || waitMs > longestWaitMs) return refusal;
+    await sleep(waitMs, signal);
   }
 }
 
