@@ -1,7 +1,10 @@
 // Stores over clients that sluice does not know, each as one function. The clients are yours: you close them.
 import { GlideClient, GlideClusterClient } from "@valkey/valkey-glide";
 import { neon } from "@neondatabase/serverless";
+import type { NodePgDatabase } from "drizzle-orm/node-postgres";
+import type { PostgresJsDatabase } from "drizzle-orm/postgres-js";
 import { CompiledQuery, type Kysely } from "kysely";
+import type { Pool } from "pg";
 import type { Sql } from "postgres";
 import { PostgresStore, type PostgresStoreOptions } from "sluice/postgres";
 import { RedisStore, type RedisStoreOptions } from "sluice/redis";
@@ -38,6 +41,16 @@ export function overPostgresJs(sql: Sql, options?: PostgresStoreOptions): Postgr
 export function overNeon(connectionString: string, options?: PostgresStoreOptions): PostgresStore {
   const sql = neon(connectionString);
   return new PostgresStore((text, values) => sql.query(text, values), options);
+}
+
+/** Drizzle over pg. `$client` is the pool that it was made with, or that it made. */
+export function overDrizzle(db: NodePgDatabase & { readonly $client: Pool }, options?: PostgresStoreOptions): PostgresStore {
+  return new PostgresStore(db.$client, options);
+}
+
+/** Drizzle over postgres.js. */
+export function overDrizzlePostgresJs(db: PostgresJsDatabase & { readonly $client: Sql }, options?: PostgresStoreOptions): PostgresStore {
+  return new PostgresStore((text, values) => db.$client.unsafe(text, values), options);
 }
 
 /** Kysely, over each of its dialects for Postgres. */

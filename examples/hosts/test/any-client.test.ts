@@ -4,6 +4,8 @@ import { createServer } from "node:http";
 import { inspect } from "node:util";
 import { neonConfig } from "@neondatabase/serverless";
 import { Redis } from "ioredis";
+import { drizzle as drizzleOverPg } from "drizzle-orm/node-postgres";
+import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import postgres from "postgres";
@@ -14,7 +16,7 @@ import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../../test/helpers/own-redis.js";
 import { describeWith, postgresUrl } from "../../../test/helpers/services.js";
-import { overGlide, overGlideCluster, overKysely, overNeon, overPostgresJs } from "../any-client.js";
+import { overDrizzle, overDrizzlePostgresJs, overGlide, overGlideCluster, overKysely, overNeon, overPostgresJs } from "../any-client.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
@@ -120,11 +122,14 @@ describeWith("postgres", "Postgres by one function, of", () => {
   // By default it waits longer after each try to connect.
   const far = postgres(nowhere, { max: 8, backoff: () => 0.05 });
   const kyselyOver = (over: pg.Pool): Kysely<unknown> => new Kysely({ dialect: new PostgresDialect({ pool: over }) });
-  const [db, noDb] = [kyselyOver(pool), kyselyOver(new pg.Pool({ connectionString: nowhere }))];
+  const farPool = new pg.Pool({ connectionString: nowhere });
+  const [db, noDb] = [kyselyOver(pool), kyselyOver(farPool)];
   const clients: Readonly<Record<string, (options: PostgresStoreOptions, unreachable: boolean) => PostgresStore>> = {
     "postgres.js": (options, unreachable) => overPostgresJs(unreachable ? far : sql, options),
     "Neon over HTTP": (options, unreachable) => overNeon(`postgres://me:secret@${unreachable ? "nowhere" : "neon"}.example/db`, options),
     Kysely: (options, unreachable) => overKysely(unreachable ? noDb : db, options),
+    "Drizzle over pg": (options, unreachable) => overDrizzle(drizzleOverPg({ client: unreachable ? farPool : pool }), options),
+    "Drizzle over postgres.js": (options, unreachable) => overDrizzlePostgresJs(drizzleOverPostgresJs({ client: unreachable ? far : sql }), options),
   };
 
   describe.each(Object.entries(clients))("%s", (_, storeOver) => {
