@@ -1,8 +1,9 @@
-// The files to copy with the option that pages advise: a caller who is not signed in gets a 401. `tsc -p examples/hosts`
-// reads these lines as a user's.
+// The files to copy with the options that pages advise, together with `respond`: a caller who is not signed in gets a 401.
+// `tsc -p examples/hosts` reads these lines as a user's.
 import { Module } from "@nestjs/common";
 import { APP_GUARD } from "@nestjs/core";
 import type { APIGatewayProxyEventV2WithJWTAuthorizer, Context } from "aws-lambda";
+import { Elysia } from "elysia";
 import type { Request } from "express";
 import { H3 } from "h3";
 import Koa from "koa";
@@ -14,6 +15,8 @@ import { rateLimit as onH3 } from "../servers/h3.js";
 import { rateLimit as onKoa } from "../servers/koa.js";
 import { rateLimit as onLambda } from "../servers/lambda.js";
 import { RateLimitGuard } from "../servers/nest-guard.js";
+import { rateLimit as onElysia } from "../servers/elysia.js";
+import { rateLimit as onNitro, type NitroEvent } from "../servers/nitro.js";
 import { start } from "./moving.js";
 
 const policy = { name: "api", refill: perSecond(5) };
@@ -29,7 +32,7 @@ test.each([
 });
 
 test("h3", async () => {
-  const app = new H3({ silent: true }).use(onH3({ policy, key: (event) => ["user", event.context["userId"] as string | undefined], unidentified: "refuse" }));
+  const app = new H3({ silent: true }).use(onH3({ policy, key: (event) => ["user", event.context["userId"] as string | undefined], unidentified: "refuse", respond: ({ status }, event) => ({ status, path: event.url.pathname }) }));
   expect((await app.get("/", () => "hello").request("/")).status).toBe(401);
 });
 
@@ -38,12 +41,24 @@ test("AWS Lambda", async () => {
     policy,
     key: ({ requestContext }) => ["user", (requestContext as APIGatewayProxyEventV2WithJWTAuthorizer["requestContext"]).authorizer?.jwt.claims["sub"] as string | undefined],
     unidentified: "refuse",
+    respond: ({ status }, event, context) => ({ status, path: event.rawPath, left: context.getRemainingTimeInMillis() }),
   });
   const event = { headers: {}, requestContext: { http: { method: "GET" } } } as unknown as APIGatewayProxyEventV2WithJWTAuthorizer;
   expect(await limited(async () => ({ statusCode: 200 }))(event, {} as Context)).toMatchObject({ statusCode: 401 });
 });
 
 test("Koa", async () => {
-  const app = new Koa().use(onKoa({ policy, key: (ctx) => ["user", (ctx.state as { user?: { id: string } }).user?.id], unidentified: "refuse" }));
+  const app = new Koa().use(onKoa({ policy, key: (ctx) => ["user", (ctx.state as { user?: { id: string } }).user?.id], unidentified: "refuse", respond: ({ message }, ctx, response) => response.end(`${ctx.path}: ${message}`) }));
   expect(await (await start("express", app.callback() as never)).get()).toMatchObject({ status: 401 });
+});
+
+test("Elysia", async () => {
+  const app = new Elysia().use(onElysia<{ readonly user?: { readonly id: string } }>({ policy, key: ({ user }) => ["user", user?.id], unidentified: "refuse", respond: ({ status }, { path }) => ({ status, path }) }));
+  expect((await app.get("/", () => "hello").handle(new Request("http://localhost/"))).status).toBe(401);
+});
+
+test("Nitro", async () => {
+  const handler = onNitro({ policy, key: ({ node }) => ["user", node.req.headers.authorization], unidentified: "refuse", respond: ({ message }, { node }, response) => response.end(`${node.req.url}: ${message}`) });
+  const { get } = await start("express", ((req: NitroEvent["node"]["req"], res: NitroEvent["node"]["res"]) => handler({ node: { req, res }, _handled: false })) as never);
+  expect(await get()).toMatchObject({ status: 401 });
 });
