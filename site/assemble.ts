@@ -62,6 +62,9 @@ Sliders set a limit and a caller's traffic, and the library itself decides each 
 that is served or refused, and the wait of a refusal. A second chart shows the same requests on a fixed window. The link of the page holds the
 settings: \`?capacity=5&refill=25&steady=0&burst=5&every=5&edge=1\`. \`refill\` and \`steady\` count in 10 seconds, \`every\` is in seconds, and \`edge=1\`
 sends one burst 0.2 s before a window's end, one at its end, and then a request for each token that is back.
+
+The same two numbers work in Express, Fastify, Hono, Node, Next.js, Bun, Deno, Workers, Nuxt, Nitro, SvelteKit, React Router, Server Actions, NestJS,
+Koa, h3, Elysia, tRPC, GraphQL, better-auth, BullMQ and MCP servers.
 `;
 
 /** Writes all pages anew. Returns the sidebar. Throws for a dead link, and for a page that the sidebar lacks. */

@@ -9,7 +9,7 @@ export interface TextPart {
   readonly places: readonly string[];
 }
 
-const SUMMARY = "A rate limiter for JavaScript servers. A refused caller learns exactly how long to wait. Token buckets and quotas, Express, Fastify, Hono, Node and web-standard servers, Redis, Postgres, and a client that obeys.";
+const SUMMARY = "A rate limiter for JavaScript servers. A refused caller learns exactly how long to wait. Token buckets and quotas, Express, Fastify, Hono, NestJS, Next.js, Node and web-standard servers, files to copy for Koa, h3, Elysia, Nuxt, Nitro, SvelteKit, React Router, Server Actions, tRPC, GraphQL, better-auth, BullMQ and MCP, Redis, Postgres, and a client that obeys.";
 
 /** A page without what only the site's build reads. */
 export function plainText(page: string): string {

@@ -17,7 +17,7 @@ const inFolder = (folder: string, names: Readonly<Record<string, string>>) => Ob
 export const PARTS: readonly Part[] = [
   { text: "Start", pages: [["docs/README", "Get started"], ["docs/guides/recipes", "Recipes"], ["docs/options", "Options"], ["docs/runtimes", "Runtimes"], ["docs/comparison", "Comparison"]] },
   { text: "Concepts", pages: [["docs/concepts", "Concepts"], ["docs/guides/choosing-numbers", "Choosing numbers"], ["docs/guides/rate-window-quota", "Rate, window or quota"], ["docs/guides/in-flight", "Concurrent requests"], ["docs/guides/choosing-a-key", "Choosing a key"]] },
-  { text: "Adapters", pages: [...inFolder("adapters", adapters), ["docs/guides/other-frameworks", "Koa, NestJS, h3, WebSocket, Lambda"]] },
+  { text: "Adapters", pages: [...inFolder("adapters", adapters), ["docs/guides/frameworks-fullstack", "Nuxt, SvelteKit, React Router, Server Actions"], ["docs/guides/other-frameworks", "Koa, NestJS, h3, Elysia, tRPC, BullMQ and others"], ["docs/guides/mcp", "MCP servers"]] },
   { text: "Stores", pages: [...inFolder("stores", stores), ["docs/guides/scaling", "Scaling"], ["docs/guides/outages", "Outages"]] },
   {
     text: "Client",

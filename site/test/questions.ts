@@ -59,4 +59,13 @@ export const BY_NAME: readonly Question[] = [
   ["ban", /fines-and-blocks/],
   ["allow list", /recipes\.html#.*allow-list/],
   ["adaptive", /changing-limits\.html#adaptive/],
+  ["elysia", /other-frameworks\.html#elysia/],
+  ["nuxt", /frameworks-fullstack/],
+  ["sveltekit", /frameworks-fullstack/],
+  ["react router", /frameworks-fullstack/],
+  ["server actions", /frameworks-fullstack/],
+  ["trpc", /other-frameworks\.html#trpc|client-hosts/],
+  ["better-auth", /other-frameworks\.html#better-auth/],
+  ["bullmq", /other-frameworks\.html#bullmq/],
+  ["mcp", /guides\/mcp/],
 ];
