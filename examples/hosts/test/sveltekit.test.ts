@@ -5,6 +5,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bundleSluice } from "./servers/bundle-sluice.js";
 
+// SvelteKit 3 is for Node 22, which has this function. With it, the same app builds and runs on Node 20.
+const POLYFILL = "Promise.withResolvers ??= function () { const all = {}; all.promise = new this((resolve, reject) => Object.assign(all, { resolve, reject })); return all; };";
 const HOSTS = fileURLToPath(new URL("../", import.meta.url));
 const CONFIG = 'import { sveltekit } from "@sveltejs/kit/vite";\nexport default { plugins: [sveltekit()], logLevel: "error", ssr: { noExternal: true } };\n';
 
@@ -22,11 +24,12 @@ beforeAll(async () => {
   await writeFile(`${dir}/vite.config.js`, CONFIG);
   await writeFile(`${dir}/package.json`, JSON.stringify({ type: "module" }));
   await bundleSluice(`${dir}/node_modules/sluice`);
-  const child = spawn(process.execPath, [`${HOSTS}node_modules/vite/bin/vite.js`, "build"], { cwd: dir, env: { ...process.env, NODE_ENV: "production" }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, ["--import", `data:text/javascript,${encodeURIComponent(POLYFILL)}`, `${HOSTS}node_modules/vite/bin/vite.js`, "build"], { cwd: dir, env: { ...process.env, NODE_ENV: "production" }, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
   const code = await new Promise((resolve) => child.once("close", resolve));
   if (code !== 0) throw new Error(`Expected vite build to end with 0, got ${String(code)}:\n${output}`);
+  await import(`data:text/javascript,${encodeURIComponent(POLYFILL)}`);
   const built = pathToFileURL(`${dir}/.svelte-kit/output/server/`).href;
   const { Server } = (await import(`${built}index.js`)) as { Server: new (manifest: unknown) => KitServer };
   const { manifest } = (await import(`${built}manifest.js`)) as { manifest: unknown };
