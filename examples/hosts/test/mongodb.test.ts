@@ -33,7 +33,7 @@ describe("casStore over MongoDB's driver", () => {
       const store = mongoStore((unreachable ? nowhere : buckets) as Collection<Bucket>, { ...(clock && { time: { now: clock } }), timeoutMs, breaker, sharedBy });
       return { store, writes: () => server.counted.writes };
     },
-    lacks: { serverClock: "it goes by the clock of the machine", close: "the client is the caller's", bound: "MongoDB deletes by the index on expiresAt" },
+    lacks: { together: "it changes one document at a time", serverClock: "it goes by the clock of the machine", close: "the client is the caller's", bound: "MongoDB deletes by the index on expiresAt" },
   });
 
   test("two clients that compete for one bucket grant its capacity, and not one token more", async () => {

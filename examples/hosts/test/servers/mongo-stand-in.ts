@@ -48,7 +48,7 @@ export async function startMongoStandIn() {
     sockets.add(socket);
     let unread = Buffer.alloc(0);
     socket.on("error", () => socket.destroy()).on("close", () => sockets.delete(socket));
-    socket.on("data", (chunk) => {
+    socket.on("data", (chunk: Buffer) => {
       unread = Buffer.concat([unread, chunk]);
       while (unread.length >= HEAD && unread.length >= unread.readInt32LE(0)) {
         const length = unread.readInt32LE(0);
