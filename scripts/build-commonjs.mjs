@@ -31,7 +31,7 @@ const { outputFiles, metafile } = await build({
   outdir: OUT,
   write: false,
   metafile: true,
-  external: ["node:*"],
+  external: ["node:*", "@nestjs/*"],
   plugins: [luaInBuild, { name: "chosen", setup: chooseLater }],
 });
 for (const { path, text } of outputFiles) {

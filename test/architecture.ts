@@ -27,6 +27,7 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "adapters/node/": ["core", "platform", "warnings", "http"],
   "adapters/web/": ["core", "platform", "http"],
   "adapters/fastify/": ["core", "http", "adapters/node/", "adapters/web/"],
+  "adapters/nest/": ["core", "platform", "port", "limiter", "http", "adapters/node/", "adapters/fastify/"], // NestJS runs on either
   adapters: ["core", "http", "adapters/node/", "adapters/web/"],
   "client/reading": ["core", "http/retry-after"],
   "client/vendors": ["http/retry-after", "client/reading"],
@@ -39,12 +40,16 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   store: ["core", "port", "guard", "stores/shared", "stores/cas", "stores/sql"],
 };
 
-/** What may be imported from outside the package: type-only, so that nothing is needed at run time, or late. */
+/**
+ * What may be imported from outside the package: type-only, so that nothing is needed at run time, or late. Decorators and
+ * exceptions of NestJS must be those of the application.
+ */
 function outsideAllowed({ from, to, how }: Arrow): boolean {
   if (to.startsWith("node:")) {
     if (from.startsWith("src/command/")) return true;
     return (from === "src/adapters/node.ts" && how === "type") || (from.startsWith("src/testing/") && how !== "static");
   }
+  if (to.startsWith("@nestjs/")) return from.startsWith("src/adapters/nest/");
   return how === "type" && (from === `src/adapters/${to}.ts` || from.startsWith(`src/adapters/${to}/`)); // a framework, in its own adapter
 }
 

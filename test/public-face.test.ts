@@ -18,12 +18,12 @@ const policy = { name: "api", capacity: 5, refill: perSecond(1) };
 const key = () => "ann";
 
 describe("entries", () => {
-  test("there are fifteen", () => {
+  test("there are sixteen", () => {
     const names = [
-      ".", "./store", "./express", "./fastify", "./hono", "./node", "./web", "./redis", "./postgres", "./lease",
+      ".", "./store", "./express", "./fastify", "./hono", "./node", "./web", "./nest", "./redis", "./postgres", "./lease",
       "./durable-object", "./http", "./client", "./client/traffic", "./testing",
     ];
-    expect(names).toHaveLength(15);
+    expect(names).toHaveLength(16);
     expect(Object.keys(entries.subpaths).sort()).toEqual(names.sort());
   });
 

@@ -5,6 +5,7 @@ export const USER_KEY = "<user key>";
 const KEYS: Readonly<Record<string, readonly [user: string, address: string]>> = {
   express: ['(request) => ["user", request.user?.id]', "request.ip"],
   fastify: ['(request) => ["user", request.user?.id]', "request.ip"],
+  nest: ['(request) => ["user", request.user?.id]', "request.ip"],
   hono: ['(c) => ["user", c.var.userId]', "getConnInfo(c).remote.address"],
 };
 

@@ -33,11 +33,11 @@ export interface GateWatch<Request> {
 export function createGateWatch<Request>(
   unidentified: unknown,
   { policy: { name } }: { readonly policy: Policy },
-  reader: HeaderReader<Request>,
+  reader: HeaderReader<Request> & OrderCure,
 ): GateWatch<Request> | undefined {
   const checksOf = new Map<object, ReturnType<typeof addChecks>>();
   let fieldsLeft = FIRST_CHECKED;
-  const checkIdentity = createIdentityCheck(unidentified === "share" || unidentified === "skip" ? unidentified : "refuse", name);
+  const checkIdentity = createIdentityCheck(unidentified === "share" || unidentified === "skip" ? unidentified : "refuse", name, reader);
   return {
     caller: (caller) => checkIdentity(caller),
     refused: checkField,
@@ -62,6 +62,13 @@ export function createGateWatch<Request>(
 
 const FIRST_REQUESTS = 20;
 
+/** What a framework says of its own when no request has a key. */
+interface OrderCure {
+  orderCure?(): string | undefined;
+}
+
+const MOUNT = "Mount the rate limit after authentication, or after the body parser if the key is in the body";
+
 const EFFECTS = { share: "They share one bucket", refuse: "They get a 401", skip: "They are not limited" };
 
 /**
@@ -69,14 +76,13 @@ const EFFECTS = { share: "They share one bucket", refuse: "They get a 401", skip
  * without a key refuses one of them. Call it with the caller of each request, and with `refused` for each refusal.
  */
 function createIdentityCheck(
-  unidentified: "share" | "refuse" | "skip", policy: string,
+  unidentified: "share" | "refuse" | "skip", policy: string, reader: OrderCure,
 ): (caller: Key, refused?: boolean) => void {
   let left = FIRST_REQUESTS;
   const warn = (what: string): void =>
     warnOnce(
       "SLUICE_UNIDENTIFIED",
-      `${what}: \`key\` returned nothing for them. ${EFFECTS[unidentified]}. Mount the rate limit after ` +
-      "authentication, or after the body parser if the key is in the body",
+      `${what}: \`key\` returned nothing for them. ${EFFECTS[unidentified]}. ${reader.orderCure?.() ?? MOUNT}`,
     );
 
   return (caller, refused = false) => {

@@ -1,0 +1,28 @@
+import { HttpException } from "@nestjs/common";
+import type { Refusal, UnidentifiedRefusal } from "../../http/response/refusal.js";
+
+/**
+ * What {@link RateLimitGuard} throws for a refused request: an `HttpException` with the status 429, 503, 400 or 401.
+ *
+ * The response has all header fields of the refusal by then, except for `Content-Type`. `getResponse()` is the standard
+ * document. A filter that sends it as it is, and an application without a filter, send it as
+ * `application/problem+json`.
+ * @example
+ * @Catch(RateLimitException)
+ * class SlowDown implements ExceptionFilter {
+ *   catch({ refusal }: RateLimitException, host: ArgumentsHost) {
+ *     const response = host.switchToHttp().getResponse();
+ *     response.status(refusal.status).json({ error: refusal.message });
+ *   }
+ * }
+ */
+export class RateLimitException extends HttpException {
+  /** The refusal, as `respond` gets it. */
+  readonly refusal: Refusal | UnidentifiedRefusal;
+
+  /** @internal */
+  constructor(refusal: Refusal | UnidentifiedRefusal) {
+    super(refusal.problem as unknown as Record<string, unknown>, refusal.status);
+    this.refusal = refusal;
+  }
+}

@@ -1,0 +1,82 @@
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from "@nestjs/common";
+import { show } from "../../core/check.js";
+import type { Verdict } from "../../http/response/verdict.js";
+import { answerInNest, type Exchange } from "./answer.js";
+import { LIMITS, requestsOf } from "./decorators.js";
+import type { AnyRequest, NestGate, NestLimits } from "./limits.js";
+
+/**
+ * Refuses requests beyond their limit: the one of `RateLimitModule`, or that of a `@RateLimit` on the handler or its
+ * class. A refusal is a {@link RateLimitException}, or what `respond` answers.
+ *
+ * Bind it after the guard that signs callers in. Guards of `APP_GUARD` run before those of controllers. A request that
+ * reaches it twice is charged once. It is for HTTP, and for GraphQL with the option `getRequest`. In any other context
+ * it throws.
+ * @example
+ * @Module({
+ *   imports: [
+ *     RateLimitModule.forRoot({
+ *       policy: { name: "api", refill: perMinute(100) },
+ *       key: (request) => ["user", request.user?.id],
+ *     }),
+ *   ],
+ *   providers: [
+ *     { provide: APP_GUARD, useClass: AuthGuard },
+ *     { provide: APP_GUARD, useClass: RateLimitGuard },
+ *   ],
+ * })
+ * class AppModule {}
+ */
+export class RateLimitGuard implements CanActivate {
+  readonly #limits: NestLimits;
+
+  /** @internal */
+  constructor(limits: NestLimits) {
+    this.#limits = limits;
+  }
+
+  /** Whether the handler runs. Throws for a refused request. */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const gate = this.#limits.gateFor(context.getHandler(), context.getClass());
+    if (gate === null) return true;
+    const exchange = this.#exchangeOf(context);
+    const known = verdictsOf(gate).get(exchange.request);
+    if (known !== undefined) return (await known).outcome !== "refuse" || answerInNest(await known, exchange);
+    const verdict = Promise.resolve(gate(exchange.request, [context]));
+    verdictsOf(gate).set(exchange.request, verdict);
+    return answerInNest(await verdict, exchange);
+  }
+
+  #exchangeOf(context: ExecutionContext): Exchange {
+    const kind = context.getType<string>();
+    if (kind === "http") {
+      const http = context.switchToHttp();
+      return { request: http.getRequest<AnyRequest>(), response: http.getResponse<unknown>(), isHttp: true };
+    }
+    const request = this.#limits.getRequest?.(context) as (AnyRequest & { readonly res?: unknown }) | undefined;
+    if (typeof request !== "object" || request === null) throw wrongContext(kind, context, request);
+    requestsOf.set(context.getArgs<object[]>().at(-1) as object, request);
+    return { request, response: request.res, isHttp: false };
+  }
+}
+Injectable()(RateLimitGuard);
+Inject(LIMITS)(RateLimitGuard, undefined, 0);
+
+const verdicts = new WeakMap<NestGate, WeakMap<object, Promise<Verdict>>>();
+
+/** The verdicts of a gate by their requests: a request that comes twice is charged once. */
+function verdictsOf(gate: NestGate): WeakMap<object, Promise<Verdict>> {
+  let own = verdicts.get(gate);
+  if (own === undefined) verdicts.set(gate, (own = new WeakMap()));
+  return own;
+}
+
+function wrongContext(kind: string, context: ExecutionContext, got: unknown): TypeError {
+  const where = `${context.getClass().name}.${context.getHandler().name}`;
+  const cure = kind === "graphql"
+    ? "Write `getRequest: (context) => GqlExecutionContext.create(context).getContext().req` in RateLimitModule"
+    : "Write @InjectRateLimiter(name), and call its `consume` with a key of the message";
+  return new TypeError(
+    `Expected RateLimitGuard to guard HTTP, got a context of ${kind} in ${where}, whose request is ${show(got)}. ${cure}`,
+  );
+}

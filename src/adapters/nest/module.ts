@@ -1,0 +1,98 @@
+import { Inject, Module, type DynamicModule, type OnModuleInit, type Provider } from "@nestjs/common";
+import { ApplicationConfig, HttpAdapterHost, ModuleRef, ModulesContainer } from "@nestjs/core";
+import { checkBindings } from "./bindings.js";
+import { limiterProviders, LIMITS } from "./decorators.js";
+import { RateLimitGuard } from "./guard.js";
+import { NestLimits } from "./limits.js";
+import type { NestRequest, NestResponse, RateLimitAsyncOptions, RateLimitModuleOptions } from "./options.js";
+import { decoratedIn, guardedIn, type Class } from "./scan.js";
+
+const OPTIONS = Symbol.for("sluice.nest.options");
+
+/**
+ * Makes the limits of an application, for {@link RateLimitGuard}. Import it once: it is global.
+ *
+ * Takes the options of every adapter. `policy` is the limit of every handler without a decorator. A wrong option, a
+ * `@RateLimit` that no guard reads, and two policies of one name with different numbers stop the start.
+ */
+export class RateLimitModule implements OnModuleInit {
+  readonly #limits: NestLimits;
+  readonly #modules: ModulesContainer;
+  readonly #config: ApplicationConfig;
+  readonly #host: HttpAdapterHost;
+  readonly #ref: ModuleRef;
+
+  /** @internal */
+  constructor(limits: NestLimits, modules: ModulesContainer, config: ApplicationConfig, host: HttpAdapterHost, ref: ModuleRef) {
+    this.#limits = limits;
+    this.#modules = modules;
+    this.#config = config;
+    this.#host = host;
+    this.#ref = ref;
+  }
+
+  /**
+   * Makes the limits with these options.
+   * @example
+   * RateLimitModule.forRoot({ policy: { name: "api", refill: perMinute(100) }, key: (request) => ["user", request.user?.id] })
+   */
+  static forRoot<Request = NestRequest, Response = NestResponse>(
+    options: RateLimitModuleOptions<Request, Response>,
+  ): DynamicModule {
+    return moduleWith({ provide: OPTIONS, useValue: options });
+  }
+
+  /**
+   * Makes the limits with options that need other providers. An injected class gives the type of its parameter.
+   * @example
+   * RateLimitModule.forRootAsync({
+   *   inject: [RedisService],
+   *   useFactory: (redis) => ({
+   *     store: new RedisStore(redis.client, { sharedBy: 4 }),
+   *     policy: { name: "api", refill: perMinute(100) },
+   *     key: (request) => ["user", request.user?.id],
+   *   }),
+   * })
+   */
+  static forRootAsync<const Inject extends readonly unknown[] = [], Request = NestRequest, Response = NestResponse>(
+    { imports = [], inject, useFactory }: RateLimitAsyncOptions<Inject, Request, Response>,
+  ): DynamicModule {
+    return moduleWith({ provide: OPTIONS, inject: [...(inject ?? [])], useFactory }, imports);
+  }
+
+  /** @internal */
+  onModuleInit(): void {
+    // A worker without a server has controllers that nobody calls.
+    if (!this.#host.httpAdapter) return;
+    const own = this.#ref.get<object>(RateLimitGuard);
+    const global = [...this.#config.getGlobalGuards(), ...this.#config.getGlobalRequestGuards().map(({ metatype }) => metatype)];
+    const isLimit = (guard: unknown): boolean =>
+      [own, RateLimitGuard].includes(guard as object) ||
+      [guard, (Object(guard) as Partial<Class>).prototype].some((each) => each instanceof RateLimitGuard);
+    const isGlobal = global.some(isLimit);
+    checkBindings(decoratedIn(this.#modules), isLimit, isGlobal);
+    const [guarded] = isGlobal ? guardedIn(this.#modules, isLimit) : [];
+    if (guarded === undefined) return;
+    this.#limits.orderCure =
+      `RateLimitGuard is an APP_GUARD and runs before the guards of ${guarded}. If one of those signs callers in, write ` +
+      "@UseGuards(AuthGuard, RateLimitGuard) there, or make it an APP_GUARD before RateLimitGuard";
+  }
+}
+const injected = [LIMITS, ModulesContainer, ApplicationConfig, HttpAdapterHost, ModuleRef];
+injected.forEach((token, i) => Inject(token)(RateLimitModule, undefined, i));
+const ofClasses = limiterProviders();
+Module({ providers: ofClasses, exports: ofClasses })(RateLimitModule);
+
+function moduleWith(options: Provider, imports: NonNullable<DynamicModule["imports"]> = []): DynamicModule {
+  const limits = { provide: LIMITS, inject: [OPTIONS, ModulesContainer], useFactory: makeLimits };
+  const providers = [options, limits, RateLimitGuard];
+  return { module: RateLimitModule, global: true, imports, providers, exports: [LIMITS, RateLimitGuard] };
+}
+
+function makeLimits(options: ConstructorParameters<typeof NestLimits>[0], modules: ModulesContainer): NestLimits {
+  const own = [...modules.values()].filter(({ metatype }) => metatype === RateLimitModule);
+  if (own.length > 1) {
+    throw new TypeError(`Expected one RateLimitModule in the application, got ${own.length}. Write @RateLimit for other limits`);
+  }
+  return new NestLimits(options, decoratedIn(modules));
+}

@@ -1,0 +1,79 @@
+import type { ExecutionContext, FactoryProvider, ModuleMetadata } from "@nestjs/common";
+import type { KeyPart } from "../../core/key.js";
+import type { PolicyOptions } from "../../core/policy.js";
+import type { AnyKey } from "../../http/caller.js";
+import type { GateOptions, RespondOption } from "../../http/options/options.js";
+import type { NodeRequest } from "../node/response.js";
+
+/**
+ * What Express's request and Fastify's have in common. For the rest, write the type of the parameter:
+ * `key: (request: Request) => …`.
+ */
+export interface NestRequest extends NodeRequest {
+  /** The caller's address, as the framework finds it. */
+  readonly ip?: string | undefined;
+  /** The path and the query. */
+  readonly url?: string | undefined;
+  /** What a guard that signs callers in has set. */
+  readonly user?: NestUser | undefined;
+}
+
+/** A signed-in user. For other members, write the type of the parameter. */
+export interface NestUser {
+  readonly id?: KeyPart | undefined;
+  readonly sub?: string | undefined;
+}
+
+/** What Express's response and Fastify's reply have in common. */
+export interface NestResponse {
+  /** Sets the status. */
+  status(code: number): NestResponse;
+  /** Sets a header field. */
+  header(name: string, value: string): NestResponse;
+  /** Sends the response. */
+  send(body?: unknown): unknown;
+}
+
+/** The options of a limit. `key`, `policy`, `cost` and `skip` get Nest's context after the request. */
+export type NestGateOptions<Request = NestRequest, Response = NestResponse> =
+  GateOptions<Request, [context: ExecutionContext], AnyKey> & RespondOption<[request: Request, response: Response]>;
+
+/** The options of `RateLimitModule`: the limit of all handlers, and the defaults of {@link RateLimit}. */
+export type RateLimitModuleOptions<Request = NestRequest, Response = NestResponse> =
+  NestGateOptions<Request, Response> & ContextOptions<Request>;
+
+/** How the guard finds the request where there is more than HTTP. */
+export interface ContextOptions<Request = NestRequest> {
+  /**
+   * Returns the HTTP request of a context that is not HTTP, such as the one of a GraphQL resolver. All fields of one
+   * request are charged once. Without this option, the guard throws for such a context.
+   */
+  readonly getRequest?: ((context: ExecutionContext) => Request) | undefined;
+}
+
+/** Options that override those of the module. An undefined option keeps the module's value. */
+export type RateLimitOptions<Request = NestRequest, Response = NestResponse> = {
+  readonly [Name in keyof NestGateOptions<Request, Response>]?: NestGateOptions<Request, Response>[Name] | undefined;
+};
+
+/** A limit of a list. Each has a policy with a name of its own. */
+export type ListedLimit<Request = NestRequest> = PolicyOptions | (OwnOptions<Request> & { readonly policy: PolicyOptions });
+
+/** What a limit of a list has of its own. */
+type OwnOptions<Request> = Pick<RateLimitOptions<Request>, "key" | "cost" | "onStoreError" | "shadow" | "observe">;
+
+/** How `RateLimitModule.forRootAsync` makes its options. */
+export interface RateLimitAsyncOptions<Inject extends readonly unknown[], Request = NestRequest, Response = NestResponse>
+  extends Pick<ModuleMetadata, "imports"> {
+  /** The providers whose instances `useFactory` gets. */
+  readonly inject?: Inject & NonNullable<FactoryProvider["inject"]>;
+  /** Returns the options, or a promise of them. */
+  readonly useFactory: (
+    ...injected: InstancesOf<Inject>
+  ) => RateLimitModuleOptions<Request, Response> | Promise<RateLimitModuleOptions<Request, Response>>;
+}
+
+/** The instances of injected classes. For a token that is no class, write the type of the parameter. */
+export type InstancesOf<Inject extends readonly unknown[]> = {
+  [I in keyof Inject]: Inject[I] extends abstract new (...args: never) => infer Instance ? Instance : never;
+};
