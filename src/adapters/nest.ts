@@ -6,6 +6,7 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/
 export { InjectRateLimiter, RateLimit, RateLimitDecision, rateLimiterToken, SkipRateLimit } from "./nest/decorators.js";
 export { RateLimitException } from "./nest/exception.js";
 export { RateLimitGuard } from "./nest/guard.js";
+export { RateLimitInterceptor } from "./nest/interceptor.js";
 export { RateLimitModule } from "./nest/module.js";
 export type {
   NestRequest, NestResponse, RateLimitAsyncOptions, RateLimitModuleOptions, RateLimitOptions,

@@ -4,12 +4,9 @@ import { adapterSuite } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { h3Lacks, serveH3 } from "./servers/h3.js";
 import { koaLacks, serveKoa } from "./servers/koa.js";
-import { nestLacks, serveNestOnExpress, serveNestOnFastify } from "./servers/nest.js";
 
 describe("Koa", () => adapterSuite({ test, serve: serveKoa, lacks: koaLacks }));
 describe("h3", () => adapterSuite({ test, serve: serveH3, lacks: h3Lacks }));
-describe("NestJS on Express", () => adapterSuite({ test, serve: serveNestOnExpress, lacks: nestLacks }));
-describe("NestJS on Fastify", () => adapterSuite({ test, serve: serveNestOnFastify, lacks: nestLacks }));
 
 test("each file has fewer than 45 lines, so that it can be read before it is copied", () => {
   const folder = new URL("../servers/", import.meta.url);

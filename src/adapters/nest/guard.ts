@@ -53,10 +53,11 @@ export class RateLimitGuard implements CanActivate {
       const http = context.switchToHttp();
       return { request: http.getRequest<AnyRequest>(), response: http.getResponse<unknown>(), isHttp: true };
     }
-    const request = this.#limits.getRequest?.(context) as (AnyRequest & { readonly res?: unknown }) | undefined;
+    const { getRequest, getResponse } = this.#limits.contexts;
+    const request = getRequest?.(context) as (AnyRequest & { readonly res?: unknown }) | undefined;
     if (typeof request !== "object" || request === null) throw wrongContext(kind, context, request);
     requestsOf.set(context.getArgs<object[]>().at(-1) as object, request);
-    return { request, response: request.res, isHttp: false };
+    return { request, response: getResponse === undefined ? request.res : getResponse(context), isHttp: false };
   }
 }
 Injectable()(RateLimitGuard);

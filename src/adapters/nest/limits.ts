@@ -20,7 +20,7 @@ export type NestGate = Gate<AnyRequest, [ExecutionContext]>;
 
 /** The limits of one application: the one of the module, and those of its decorators. */
 export class NestLimits {
-  readonly getRequest: ContextOptions<AnyRequest>["getRequest"];
+  readonly contexts: ContextOptions<AnyRequest>;
   /** What to do where no request has a key, in place of the usual advice. */
   orderCure: string | undefined;
   readonly #options: LooseOptions;
@@ -31,8 +31,8 @@ export class NestLimits {
 
   /** Makes all limits. Throws for a wrong option, and for two policies of one name with different numbers. */
   constructor(given: LooseOptions & ContextOptions<AnyRequest>, decorated: readonly LimitedPlace[]) {
-    const { getRequest, ...options } = given;
-    this.getRequest = getRequest;
+    const { getRequest, getResponse, ...options } = given;
+    this.contexts = { getRequest, getResponse };
     this.#options = shareStore(options);
     const reader: RequestReader<AnyRequest> & { orderCure(): string | undefined } = {
       adapter: "nest",

@@ -1,11 +1,12 @@
-import { Inject, Module, type DynamicModule, type OnModuleInit, type Provider } from "@nestjs/common";
+import { Inject, Module, type DynamicModule, type OnModuleInit, type Provider, type Type } from "@nestjs/common";
 import { ApplicationConfig, HttpAdapterHost, ModuleRef, ModulesContainer } from "@nestjs/core";
 import { checkBindings } from "./bindings.js";
 import { limiterProviders, LIMITS } from "./decorators.js";
 import { RateLimitGuard } from "./guard.js";
+import { RateLimitInterceptor } from "./interceptor.js";
 import { NestLimits } from "./limits.js";
 import type { NestRequest, NestResponse, RateLimitAsyncOptions, RateLimitModuleOptions } from "./options.js";
-import { decoratedIn, guardedIn, type Class } from "./scan.js";
+import { decoratedIn, guardedIn } from "./scan.js";
 
 const OPTIONS = Symbol.for("sluice.nest.options");
 
@@ -64,20 +65,27 @@ export class RateLimitModule implements OnModuleInit {
   onModuleInit(): void {
     // A worker without a server has controllers that nobody calls.
     if (!this.#host.httpAdapter) return;
-    const own = this.#ref.get<object>(RateLimitGuard);
-    const global = [...this.#config.getGlobalGuards(), ...this.#config.getGlobalRequestGuards().map(({ metatype }) => metatype)];
-    const isLimit = (guard: unknown): boolean =>
-      [own, RateLimitGuard].includes(guard as object) ||
-      [guard, (Object(guard) as Partial<Class>).prototype].some((each) => each instanceof RateLimitGuard);
-    const isGlobal = global.some(isLimit);
-    checkBindings(decoratedIn(this.#modules), isLimit, isGlobal);
-    const [guarded] = isGlobal ? guardedIn(this.#modules, isLimit) : [];
+    const own: readonly object[] = [RateLimitGuard, RateLimitInterceptor];
+    // A test may have replaced them.
+    const provided = own.map((type) => this.#ref.get<object>(type as Type));
+    const isLimit = (each: unknown): boolean =>
+      [...own, ...provided].includes(each as object) || own.some((type) => isOf(each, type as Type));
+    const config = this.#config;
+    const before = [...config.getGlobalGuards(), ...config.getGlobalRequestGuards().map(({ metatype }) => metatype)];
+    const after = [...config.getGlobalInterceptors(), ...config.getGlobalRequestInterceptors().map(({ metatype }) => metatype)];
+    checkBindings(decoratedIn(this.#modules), isLimit, [...before, ...after].some(isLimit));
+    const [guarded] = before.some(isLimit) ? guardedIn(this.#modules, isLimit) : [];
     if (guarded === undefined) return;
     this.#limits.orderCure =
       `RateLimitGuard is an APP_GUARD and runs before the guards of ${guarded}. If one of those signs callers in, write ` +
-      "@UseGuards(AuthGuard, RateLimitGuard) there, or make it an APP_GUARD before RateLimitGuard";
+      "@UseGuards(AuthGuard, RateLimitGuard) there, or make RateLimitInterceptor an APP_INTERCEPTOR: it runs after all guards";
   }
 }
+/** Whether it is of a class, or a class that extends it. */
+function isOf(value: unknown, type: Type): boolean {
+  return value instanceof type || (Object(value) as Partial<Type>).prototype instanceof type;
+}
+
 const injected = [LIMITS, ModulesContainer, ApplicationConfig, HttpAdapterHost, ModuleRef];
 injected.forEach((token, i) => Inject(token)(RateLimitModule, undefined, i));
 const ofClasses = limiterProviders();
@@ -85,8 +93,8 @@ Module({ providers: ofClasses, exports: ofClasses })(RateLimitModule);
 
 function moduleWith(options: Provider, imports: NonNullable<DynamicModule["imports"]> = []): DynamicModule {
   const limits = { provide: LIMITS, inject: [OPTIONS, ModulesContainer], useFactory: makeLimits };
-  const providers = [options, limits, RateLimitGuard];
-  return { module: RateLimitModule, global: true, imports, providers, exports: [LIMITS, RateLimitGuard] };
+  const providers = [options, limits, RateLimitGuard, RateLimitInterceptor];
+  return { module: RateLimitModule, global: true, imports, providers, exports: [LIMITS, RateLimitGuard, RateLimitInterceptor] };
 }
 
 function makeLimits(options: ConstructorParameters<typeof NestLimits>[0], modules: ModulesContainer): NestLimits {

@@ -49,6 +49,11 @@ export interface ContextOptions<Request = NestRequest> {
    * request are charged once. Without this option, the guard throws for such a context.
    */
   readonly getRequest?: ((context: ExecutionContext) => Request) | undefined;
+  /**
+   * Returns Express's response or Fastify's reply of such a context. Default: the `res` of the request, as Express sets
+   * it. Without it, no header field is sent, and a place in flight comes back when the connection closes.
+   */
+  readonly getResponse?: ((context: ExecutionContext) => object | undefined) | undefined;
 }
 
 /** Options that override those of the module. An undefined option keeps the module's value. */

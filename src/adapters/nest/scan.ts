@@ -41,8 +41,13 @@ export function guardedIn(modules: ModulesContainer, isLimit: (guard: unknown) =
 }
 
 /** The guards of a class or a handler, by `@UseGuards`. */
-export function guardsOf(target: object): readonly unknown[] {
+function guardsOf(target: object): readonly unknown[] {
   return (readMetadata("__guards__", target) as readonly unknown[] | undefined) ?? [];
+}
+
+/** The guards and interceptors of a class or a handler. */
+export function enhancersOf(target: object): readonly unknown[] {
+  return [...guardsOf(target), ...((readMetadata("__interceptors__", target) as readonly unknown[] | undefined) ?? [])];
 }
 
 /** Whether a handler of a controller is a route. Others are handlers of messages. */

@@ -37,7 +37,8 @@ export function createGateWatch<Request>(
 ): GateWatch<Request> | undefined {
   const checksOf = new Map<object, ReturnType<typeof addChecks>>();
   let fieldsLeft = FIRST_CHECKED;
-  const checkIdentity = createIdentityCheck(unidentified === "share" || unidentified === "skip" ? unidentified : "refuse", name, reader);
+  const effect = unidentified === "share" || unidentified === "skip" ? unidentified : "refuse";
+  const checkIdentity = createIdentityCheck(effect, name, reader);
   return {
     caller: (caller) => checkIdentity(caller),
     refused: checkField,

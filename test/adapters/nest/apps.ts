@@ -18,7 +18,7 @@ export const platforms = [
 export type Platform = (typeof platforms)[number];
 
 /** Sends a request as a user, or as nobody. */
-export type Ask = (call: string, user?: string) => Promise<Response>;
+export type Ask = (call: string, user?: string, fields?: Readonly<Record<string, string>>) => Promise<Response>;
 
 /** An application that was not started. */
 export async function create({ adapter }: Platform, metadata: ModuleMetadata): Promise<INestApplication> {
@@ -33,9 +33,9 @@ export async function start(platform: Platform, metadata: ModuleMetadata): Promi
   const app = await create(platform, metadata);
   await app.listen(0, "127.0.0.1");
   const url = new URL(await app.getUrl());
-  return (call, user) => {
+  return (call, user, fields = {}) => {
     const [method, path] = call.split(" ") as [string, string];
-    return fetch(`http://127.0.0.1:${url.port}${path}`, { method, headers: user === undefined ? {} : { "x-user": user } });
+    return fetch(`http://127.0.0.1:${url.port}${path}`, { method, headers: user === undefined ? fields : { ...fields, "x-user": user } });
   };
 }
 

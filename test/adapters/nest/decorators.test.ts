@@ -1,6 +1,6 @@
 import { Controller, Get, Req, UseGuards } from "@nestjs/common";
 import { combine, createLimiter, MemoryStore, perHour, perMinute, perSecond, unlimited, type Decision } from "sluice";
-import { decisionsOf, RateLimit, RateLimitDecision, RateLimitGuard, SkipRateLimit } from "sluice/nest";
+import { decisionsOf, RateLimit, RateLimitDecision, RateLimitGuard, SkipRateLimit, type NestRequest } from "sluice/nest";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { AuthGuard, limited, limits, platforms, signIn, start } from "./apps.js";
@@ -9,7 +9,7 @@ const burst = { name: "burst", capacity: 2, refill: perMinute(2) };
 const daily = { name: "daily", refill: perHour(3) };
 
 /** The policies and remaining tokens of a decision. */
-const told = (decision: Decision | undefined): object | null => decision && { policy: decision.policy, left: decision.remaining };
+const told = (decision: Decision): object => ({ policy: decision.policy, left: decision.remaining });
 
 @Controller("list")
 @RateLimit([burst, { policy: daily, cost: 2 }])
@@ -65,7 +65,7 @@ describe.each(platforms)("decorators of NestJS on $platform", (platform) => {
 
   test("a list asks a key that its limits share once, and waits for it", async () => {
     const asked: string[] = [];
-    const key = async (request: { readonly user?: { readonly id?: unknown } }) => (asked.push("key"), ["user", String(request.user?.id)] as const);
+    const key = async (request: NestRequest) => (asked.push("key"), ["user", String(request.user?.id)] as const);
     const ask = await start(platform, { ...app, imports: [limits({ key })], controllers: [ListController] });
     expect(await (await ask("GET /list", "ann")).json()).toEqual([["burst", 1], ["daily", 1]]);
     expect(asked).toEqual(["key"]);

@@ -8,6 +8,7 @@ import type { AdapterSuiteOptions } from "sluice/testing";
 import { serveExpress } from "./express.js";
 import { serveFastify } from "./fastify.js";
 import { lacks, serveHono } from "./hono.js";
+import { nestLacks, serveNestOnExpress, serveNestOnFastify } from "./nest.js";
 import { nodeLacks, serveNode } from "./node.js";
 import { serveWeb, webLacks } from "./web.js";
 
@@ -30,6 +31,8 @@ export const rows: readonly Row[] = [
   { name: "Fastify in preHandler", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup, "preHandler"), lacks: { beforeBodies: afterBody, unreadBodies: afterBody } },
   { name: "Hono", loaded: `${loaded("hono")} on ${loaded("@hono/node-server")}`, serve: (setup) => serveHono(setup), lacks },
   { name: "Hono on node-server 1", loaded: `${loaded("hono")} on ${loaded("hono-node-server-1")}`, serve: (setup) => serveHono(setup, undefined, createAdaptorServer1 as never), lacks },
+  { name: "NestJS on Express", loaded: `${loaded("@nestjs/core")} on ${loaded("@nestjs/platform-express")}`, serve: serveNestOnExpress, lacks: { ...nestLacks, responses: nodeLacks.responses } },
+  { name: "NestJS on Fastify", loaded: `${loaded("@nestjs/core")} on ${loaded("@nestjs/platform-fastify")}`, serve: serveNestOnFastify, lacks: nestLacks },
   { name: "web", loaded: `Request and Response on ${loaded("@hono/node-server")}`, serve: serveWeb, lacks: webLacks },
 ];
 

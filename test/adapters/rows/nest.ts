@@ -1,3 +1,4 @@
+import "reflect-metadata";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { All, Body, Controller, Get, Header, HttpCode, Module, NotFoundException, Post, Req, Res, Sse, StreamableFile, UseGuards, type CanActivate, type ExecutionContext, type INestApplication } from "@nestjs/common";
@@ -5,21 +6,21 @@ import { NestFactory } from "@nestjs/core";
 import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter, type NestFastifyApplication } from "@nestjs/platform-fastify";
 import { concat, from, type Observable } from "rxjs";
-import { reportCost, type NodeRequest } from "sluice/node";
+import { RateLimitGuard, RateLimitModule, reportCost, type NestResponse } from "sluice/nest";
+import type { NodeRequest } from "sluice/node";
 import type { AdapterSetup, RunningServer, SuiteAnswer, SuiteRequest } from "sluice/testing";
-import type { Ask } from "../../../../test/adapters/rows/answers.js";
-import { RateLimitGuard } from "../../servers/nest-guard.js";
+import { NestLimits } from "../../../src/adapters/nest/limits.js";
+import type { Ask } from "./answers.js";
 
 const AFTER_BODIES = "a guard runs after the body parser";
 
-/** What a guard of NestJS lacks. */
+/** What a guard of NestJS lacks. On Fastify, `respond` may return a Response. */
 export const nestLacks = {
   synchronous: "NestJS awaits every guard",
   outerMiddleware: "its middleware is that of Express or Fastify, which have rows of their own",
   upgrades: "NestJS passes no upgrade to a guard",
   beforeBodies: AFTER_BODIES,
   unreadBodies: AFTER_BODIES,
-  responses: "`respond` sends the response itself",
 };
 
 /** Express's response, or Fastify's reply. */
@@ -82,28 +83,32 @@ function moduleOf(setup: AdapterSetup): new () => object {
   };
 
   const { answer, answerUnidentified } = setup;
-  const send = (response: ServerResponse, known: SuiteAnswer | undefined): unknown =>
-    known && ("returns" in known ? known.returns : response.writeHead(known.status, known.fields).end(known.body));
-  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, request: SuiteReq, response: ServerResponse): unknown => {
+  const send = (response: NestResponse, known: SuiteAnswer | undefined): unknown => {
+    if (known === undefined || "returns" in known) return known?.returns;
+    for (const [name, value] of Object.entries(known.fields)) response.header(name, value);
+    return response.status(known.status).send(known.body);
+  };
+  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, request: SuiteReq, response: NestResponse): unknown => {
     const given = ask(refusal, read(request));
     return given instanceof Promise ? given.then((known) => send(response, known)) : send(response, given);
   };
-  const limited = new RateLimitGuard({ ...setup.options(read), ...(answer && { respond: answerBy(answer) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }) });
-  const limitedBulk = new RateLimitGuard(setup.bulk(read));
+  const options = { ...setup.options(read), ...(answer && { respond: answerBy(answer) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }) };
+  // An application has one module. The suite wants two limits, one after the other.
+  const limitedBulk = new RateLimitGuard(new NestLimits(setup.bulk(read) as ConstructorParameters<typeof NestLimits>[0], []));
 
   @Controller()
   class Bulk {
     @UseGuards(limitedBulk, entered) @Get("bulk") bulk(): string {
       return "bulk";
     }
-    @UseGuards(limited, limitedBulk, entered) @Get("both") both(@Req() request: SuiteReq): string {
+    @UseGuards(RateLimitGuard, limitedBulk, entered) @Get("both") both(@Req() request: SuiteReq): string {
       setup.reports((cost) => reportCost(request, cost));
       return "both";
     }
   }
 
   @Controller()
-  @UseGuards(limited, entered)
+  @UseGuards(RateLimitGuard, entered)
   class Routes {
     @All(["ok", "cors"]) ok(): string {
       return "ok";
@@ -153,7 +158,7 @@ function moduleOf(setup: AdapterSetup): new () => object {
     }
   }
 
-  @Module({ controllers: [Bulk, Routes] })
+  @Module({ imports: [RateLimitModule.forRoot(options)], controllers: [Bulk, Routes] })
   class Suite {}
   return Suite;
 }

@@ -1,0 +1,4 @@
+import { proveRow } from "./contract.js";
+
+proveRow("NestJS on Express");
+proveRow("NestJS on Fastify");
