@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { normalizePath, type Plugin } from "vite";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 import entries from "./entries.json" with { type: "json" };
 import { luaInTests } from "./scripts/minify-lua.mjs";
 
@@ -64,6 +64,26 @@ const retry = process.env["CI"] ? 2 : 0;
 // SLUICE_TRY_TWICE shows that these tests can be tried again at all: each of them is tried twice, and the second try decides.
 const tries = process.env["SLUICE_TRY_TWICE"] === "1" ? { retry: 1, runner: "test/setup/try-twice.ts" } : { retry };
 
+/**
+ * The tests of NestJS on a major that the root does not have, with the packages of a folder of examples/hosts: its packages
+ * import each other, so an alias in package.json does not work for them.
+ */
+const onNest = (major: number): TestProjectConfiguration => ({
+  extends: true,
+  resolve: {
+    alias: [{
+      find: /^(@nestjs\/[^/]+|rxjs|reflect-metadata)(?=$|\/)/,
+      replacement: fileURLToPath(new URL(`examples/hosts/nest-${major}/node_modules/$1`, import.meta.url)),
+    }],
+  },
+  test: {
+    name: `nest-${major}`,
+    include: ["test/adapters/{nest,nest/*,contract/contract-nest}.test.ts"],
+    retry,
+    setupFiles: ["test/setup.ts"],
+  },
+});
+
 export default defineConfig({
   resolve: { alias },
   plugins: [luaInTests()], // the scripts as they are published
@@ -103,6 +123,8 @@ export default defineConfig({
         extends: true,
         test: { name: "hosts", include: ["examples/hosts/test/*.test.ts"], retry, setupFiles: ["test/setup.ts"] },
       },
+      onNest(10),
+      onNest(12),
       // The documentation site as it was built: `npm run check:site` builds it first.
       {
         extends: true,

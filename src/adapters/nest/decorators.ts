@@ -6,7 +6,7 @@ import { processWide } from "../../platform.js";
 import type { ListedLimit, NestRequest, NestResponse, RateLimitOptions } from "./options.js";
 
 /** The metadata of a handler or a class: what {@link RateLimit} got, or false for no limit. */
-export const LIMIT_KEY = Symbol.for("sluice.nest.limit");
+export const ASKED_KEY = Symbol.for("sluice.nest.limit");
 /** The provider with the limits of the application. */
 export const LIMITS = Symbol.for("sluice.nest.limits");
 
@@ -44,7 +44,7 @@ function limitBy(name: string, limit: AskedLimit): ClassOrMethod {
   if (limit !== false && (typeof limit !== "object" || limit === null)) {
     throw new TypeError(`Expected @${name} to get a policy, options or a list of them, got ${show(limit)}`);
   }
-  const set = SetMetadata(LIMIT_KEY, limit);
+  const set = SetMetadata(ASKED_KEY, limit);
   const decorate = (target: object, key?: string | symbol, descriptor?: PropertyDescriptor): void => {
     const own = (descriptor?.value ?? target) as object;
     if (metadataOf(own, "getOwnMetadata") !== undefined) {
@@ -58,7 +58,8 @@ function limitBy(name: string, limit: AskedLimit): ClassOrMethod {
 
 /** What {@link RateLimit} left on a function. Undefined for none. */
 export function metadataOf(target: object, verb: "getMetadata" | "getOwnMetadata" = "getMetadata"): AskedLimit | undefined {
-  return (Reflect as unknown as Record<string, (key: symbol, target: object) => AskedLimit | undefined>)[verb]?.(LIMIT_KEY, target);
+  type Read = (key: symbol, target: object) => AskedLimit | undefined;
+  return (Reflect as unknown as Readonly<Record<typeof verb, Read>>)[verb](ASKED_KEY, target);
 }
 
 /** Whether {@link RateLimit} got a policy, and not options. */

@@ -62,10 +62,10 @@ export type RateLimitOptions<Request = NestRequest, Response = NestResponse> = {
 };
 
 /** A limit of a list. Each has a policy with a name of its own. */
-export type ListedLimit<Request = NestRequest> = PolicyOptions | (OwnOptions<Request> & { readonly policy: PolicyOptions });
+export type ListedLimit<Request = NestRequest> = PolicyOptions | (ListedOptions<Request> & { readonly policy: PolicyOptions });
 
 /** What a limit of a list has of its own. */
-type OwnOptions<Request> = Pick<RateLimitOptions<Request>, "key" | "cost" | "onStoreError" | "shadow" | "observe">;
+type ListedOptions<Request> = Pick<RateLimitOptions<Request>, "key" | "cost" | "onStoreError" | "shadow" | "observe">;
 
 /** How `RateLimitModule.forRootAsync` makes its options. */
 export interface RateLimitAsyncOptions<Inject extends readonly unknown[], Request = NestRequest, Response = NestResponse>

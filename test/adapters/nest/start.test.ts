@@ -202,7 +202,7 @@ test("a list takes no function that picks a policy, and no limiter", async () =>
 });
 
 test("two modules with limits are refused", async () => {
-  expect(await startOf({ imports: [limits(), limits()], providers: [limited] })).toBe(
+  expect(await startOf({ imports: [limits(), limits({ policy: { name: "other", refill: perHour(3) } })], providers: [limited] })).toBe(
     "Expected one RateLimitModule in the application, got 2. Write @RateLimit for other limits",
   );
 });
