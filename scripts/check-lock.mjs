@@ -3,7 +3,7 @@
 // older version when this fails.
 import { readFileSync } from "node:fs";
 
-for (const lock of ["package-lock.json", "bench/package-lock.json", "examples/hosts/package-lock.json", "site/package-lock.json", "test/mutation/package-lock.json", "test/runtimes/package-lock.json"]) {
+for (const lock of ["package-lock.json", "bench/package-lock.json", "examples/hosts/package-lock.json", "examples/hosts/nest-10/package-lock.json", "examples/hosts/nest-12/package-lock.json", "site/package-lock.json", "test/mutation/package-lock.json", "test/runtimes/package-lock.json"]) {
   const { packages } = JSON.parse(readFileSync(lock, "utf8"));
   let missing = 0;
   for (const [path, { version, optionalDependencies = {} }] of Object.entries(packages)) {
