@@ -66,6 +66,30 @@ void createLimiter;
   if (given === "policy") expect(error).not.toMatch(/\blimiter\b/);
 });
 
+describe("in sluice/nest", () => {
+  const callingNest = (call: string): string => `import { perSecond } from "sluice";
+import { RateLimit, RateLimitModule } from "sluice/nest";
+const policy = { name: "api", capacity: 30, refill: perSecond(5) };
+${call};
+`;
+
+  test("hovering over an option of the module and of a decorator shows its documentation", slow, () => {
+    const options: [written: string, documentation: string][] = [
+      ['RateLimitModule.forRoot({ pol|icy, key: () => "ann" })', "The limits of each key"],
+      ['RateLimitModule.forRoot({ policy, k|ey: () => "ann" })', "Returns the caller's key"],
+      ['RateLimitModule.forRoot({ policy, key: () => "ann", getReq|uest: () => ({ headers: {} }) })', "Returns the HTTP request"],
+      ['RateLimitModule.forRootAsync({ useFactory: () => ({ policy, unid|entified: "refuse", key: () => "ann" }) })', "How callers without a key are treated"],
+      ["RateLimit({ co|st: 2 })", "The tokens"],
+    ];
+    for (const [written, documentation] of options) expect(editor.hover(callingNest(written))).toContain(documentation);
+  });
+
+  test("the error for a missing key names the key", slow, () => {
+    const [error = ""] = editor.errors(callingNest("RateLimitModule.forRoot({ policy })"));
+    expect(error).toMatch(/Property 'key' is missing in type /);
+  });
+});
+
 test("`rateLimit` is offered from the entries of frameworks alone", slow, () => {
   const offered = editor.completions("rateLim|").filter(({ name }) => name === "rateLimit");
   expect(offered.map(({ source }) => source).sort()).toEqual(["sluice/express", "sluice/fastify", "sluice/hono", "sluice/node", "sluice/web"]);

@@ -7,7 +7,7 @@ import type { ListedLimit, NestRequest, NestResponse, RateLimitOptions } from ".
 
 /** The metadata of a handler or a class: what {@link RateLimit} got, or false for no limit. */
 export const ASKED_KEY = Symbol.for("sluice.nest.limit");
-/** The provider with the limits of the application. */
+/** The provider with the limits of the application, and what marks the classes that apply them, in every copy of the package. */
 export const LIMITS = Symbol.for("sluice.nest.limits");
 
 /** What {@link RateLimit} got, or false for no limit. */
@@ -67,8 +67,8 @@ export function isPolicyLike(limit: object): limit is PolicyOptions {
   return POLICY_OPTIONS.some((name) => name !== "cost" && hasOwn(limit, name));
 }
 
-/** The requests of GraphQL resolvers, by the last argument of their call. */
-export const requestsOf = new WeakMap<object, object>();
+/** The requests of GraphQL resolvers, by the context that all fields of a request share. */
+export const requestsOf = (): WeakMap<object, object> => processWide("nestRequests", () => new WeakMap());
 
 /**
  * Gives a parameter of a handler the decision on its request. Undefined where no limit decided, such as after
@@ -80,7 +80,7 @@ export const requestsOf = new WeakMap<object, object>();
  */
 export const RateLimitDecision: () => ParameterDecorator = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const args = context.getArgs<unknown[]>();
-  const request = context.getType<string>() === "http" ? args[0] : requestsOf.get(args.at(-1) as object);
+  const request = context.getType<string>() === "http" ? args[0] : requestsOf().get(args[2] as object);
   return request === undefined ? undefined : decisionOf(request as object);
 });
 

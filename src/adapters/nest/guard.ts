@@ -28,6 +28,8 @@ import type { AnyRequest, NestGate, NestLimits } from "./limits.js";
  * class AppModule {}
  */
 export class RateLimitGuard implements CanActivate {
+  /** @internal */
+  static readonly [LIMITS] = true;
   readonly #limits: NestLimits;
 
   /** @internal */
@@ -54,16 +56,16 @@ export class RateLimitGuard implements CanActivate {
       return { request: http.getRequest<AnyRequest>(), response: http.getResponse<unknown>(), isHttp: true };
     }
     const { getRequest, getResponse } = this.#limits.contexts;
-    const request = getRequest?.(context) as (AnyRequest & { readonly res?: unknown }) | undefined;
+    const request = (kind === "graphql" ? getRequest?.(context) : undefined) as (AnyRequest & { readonly res?: unknown }) | undefined;
     if (typeof request !== "object" || request === null) throw wrongContext(kind, context, request);
-    requestsOf.set(context.getArgs<object[]>().at(-1) as object, request);
+    requestsOf().set(context.getArgByIndex<object>(2), request);
     return { request, response: getResponse === undefined ? request.res : getResponse(context), isHttp: false };
   }
 }
 Injectable()(RateLimitGuard);
 Inject(LIMITS)(RateLimitGuard, undefined, 0);
 
-const verdicts = new WeakMap<NestGate, WeakMap<object, Promise<Verdict>>>();
+const verdicts = new WeakMap<NestGate, WeakMap<object, Promise<Verdict>>>(); // a gate belongs to one copy of the package
 
 /** The verdicts of a gate by their requests: a request that comes twice is charged once. */
 function verdictsOf(gate: NestGate): WeakMap<object, Promise<Verdict>> {

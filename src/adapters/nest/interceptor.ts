@@ -11,6 +11,8 @@ import type { NestLimits } from "./limits.js";
  * class AppModule {}
  */
 export class RateLimitInterceptor implements NestInterceptor {
+  /** @internal */
+  static readonly [LIMITS] = true;
   readonly #guard: RateLimitGuard;
 
   /** @internal */

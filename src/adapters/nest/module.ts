@@ -65,11 +65,10 @@ export class RateLimitModule implements OnModuleInit {
   onModuleInit(): void {
     // A worker without a server has controllers that nobody calls.
     if (!this.#host.httpAdapter) return;
-    const own: readonly object[] = [RateLimitGuard, RateLimitInterceptor];
     // A test may have replaced them.
-    const provided = own.map((type) => this.#ref.get<object>(type as Type));
+    const provided = [RateLimitGuard, RateLimitInterceptor].map((type) => this.#ref.get<object>(type as Type));
     const isLimit = (each: unknown): boolean =>
-      [...own, ...provided].includes(each as object) || own.some((type) => isOf(each, type as Type));
+      provided.includes(each as object) || [each, (Object(each) as object).constructor].some((type) => LIMITS in Object(type));
     const config = this.#config;
     const before = [...config.getGlobalGuards(), ...config.getGlobalRequestGuards().map(({ metatype }) => metatype)];
     const after = [...config.getGlobalInterceptors(), ...config.getGlobalRequestInterceptors().map(({ metatype }) => metatype)];
@@ -80,10 +79,6 @@ export class RateLimitModule implements OnModuleInit {
       `RateLimitGuard is an APP_GUARD and runs before the guards of ${guarded}. If one of those signs callers in, write ` +
       "@UseGuards(AuthGuard, RateLimitGuard) there, or make RateLimitInterceptor an APP_INTERCEPTOR: it runs after all guards";
   }
-}
-/** Whether it is of a class, or a class that extends it. */
-function isOf(value: unknown, type: Type): boolean {
-  return value instanceof type || (Object(value) as Partial<Type>).prototype instanceof type;
 }
 
 const injected = [LIMITS, ModulesContainer, ApplicationConfig, HttpAdapterHost, ModuleRef];

@@ -45,8 +45,8 @@ export type RateLimitModuleOptions<Request = NestRequest, Response = NestRespons
 /** How the guard finds the request where there is more than HTTP. */
 export interface ContextOptions<Request = NestRequest> {
   /**
-   * Returns the HTTP request of a context that is not HTTP, such as the one of a GraphQL resolver. All fields of one
-   * request are charged once. Without this option, the guard throws for such a context.
+   * Returns the HTTP request of a GraphQL resolver's context. All fields of one request are charged once. Without this
+   * option, the guard throws for a resolver. It throws in every other context, such as a gateway's.
    */
   readonly getRequest?: ((context: ExecutionContext) => Request) | undefined;
   /**

@@ -39,9 +39,10 @@ describe("a context that is not HTTP", () => {
     await expect(guard.canActivate(contextOf(kind))).rejects.toThrow(message);
   });
 
-  test("throws where getRequest finds no request", async () => {
-    await expect((await guardWith({ getRequest: () => "request" })).canActivate(contextOf("ws"))).rejects.toThrow(/whose request is "request"/);
-    await expect((await guardWith({ getRequest: () => null })).canActivate(contextOf("ws"))).rejects.toThrow(/whose request is null/);
+  test("throws where getRequest finds no request, and asks it for GraphQL alone", async () => {
+    await expect((await guardWith({ getRequest: () => "request" })).canActivate(contextOf("graphql"))).rejects.toThrow(/whose request is "request"/);
+    await expect((await guardWith({ getRequest: () => null })).canActivate(contextOf("graphql"))).rejects.toThrow(/whose request is null/);
+    await expect((await guardWith({ getRequest: () => ({ headers: {} }) })).canActivate(contextOf("ws"))).rejects.toThrow(/a context of ws in Gateway/);
   });
 
   describe.each(platforms)("of GraphQL on $platform", (platform) => {

@@ -8,7 +8,7 @@ import type { AdapterSuiteOptions } from "sluice/testing";
 import { serveExpress } from "./express.js";
 import { serveFastify } from "./fastify.js";
 import { lacks, serveHono } from "./hono.js";
-import { nestLacks, serveNestOnExpress, serveNestOnFastify } from "./nest.js";
+import { nestLacks, nestPackages, onNest10, serveNestOnExpress, serveNestOnFastify } from "./nest.js";
 import { nodeLacks, serveNode } from "./node.js";
 import { serveWeb, webLacks } from "./web.js";
 
@@ -31,13 +31,14 @@ export const rows: readonly Row[] = [
   { name: "Fastify in preHandler", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup, "preHandler"), lacks: { beforeBodies: afterBody, unreadBodies: afterBody } },
   { name: "Hono", loaded: `${loaded("hono")} on ${loaded("@hono/node-server")}`, serve: (setup) => serveHono(setup), lacks },
   { name: "Hono on node-server 1", loaded: `${loaded("hono")} on ${loaded("hono-node-server-1")}`, serve: (setup) => serveHono(setup, undefined, createAdaptorServer1 as never), lacks },
-  { name: "NestJS on Express", loaded: `${loaded("@nestjs/core")} on ${loaded("@nestjs/platform-express")}`, serve: serveNestOnExpress, lacks: { ...nestLacks, responses: nodeLacks.responses } },
-  { name: "NestJS on Fastify", loaded: `${loaded("@nestjs/core")} on ${loaded("@nestjs/platform-fastify")}`, serve: serveNestOnFastify, lacks: nestLacks },
+  { name: "NestJS on Express", loaded: `${loaded("@nestjs/core")} on ${loaded("@nestjs/platform-express")}`, serve: serveNestOnExpress, lacks: { ...nestLacks, ...onNest10.express, responses: nodeLacks.responses } },
+  { name: "NestJS on Fastify", loaded: `${loaded("@nestjs/core")} on ${loaded("@nestjs/platform-fastify")}`, serve: serveNestOnFastify, lacks: { ...nestLacks, ...onNest10.fastify } },
   { name: "web", loaded: `Request and Response on ${loaded("@hono/node-server")}`, serve: serveWeb, lacks: webLacks },
 ];
 
 function loaded(folder: string): string {
-  const manifest = new URL(`../../../node_modules/${folder}/package.json`, import.meta.url);
+  const packages = folder.startsWith("@nestjs/") ? nestPackages : ".";
+  const manifest = new URL(`../../../${packages}/node_modules/${folder}/package.json`, import.meta.url);
   const { name, version } = JSON.parse(readFileSync(manifest, "utf8")) as { name: string; version: string };
   return `${name} ${version}`;
 }
