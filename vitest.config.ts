@@ -78,7 +78,8 @@ const onNest = (major: number): TestProjectConfiguration => ({
   },
   test: {
     name: `nest-${major}`,
-    include: ["test/adapters/{nest,nest/*,contract/contract-nest}.test.ts"],
+    env: { SLUICE_NEST: `examples/hosts/nest-${major}` },
+    include: ["test/adapters/{nest,nest/*,contract/contract-nest}.test.ts", "test/package/nest.test.ts", `examples/hosts/nest-${major}/*.test.ts`],
     retry,
     setupFiles: ["test/setup.ts"],
   },
