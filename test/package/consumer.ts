@@ -13,12 +13,14 @@ export const entries: Entry[] = Object.entries(subpaths).map(([subpath, { source
 
 export class Consumer {
   readonly root = mkdtempSync(join(tmpdir(), "sluice-consumer-"));
+  readonly #packages: string;
 
   /**
    * Unpacks the package here, without a registry: the file in `SLUICE_TARBALL`, or else the repository, packed now, which
-   * needs `npm run build`.
+   * needs `npm run build`. `link` takes packages from the folder `packages`.
    */
-  constructor() {
+  constructor(packages = ".") {
+    this.#packages = packages;
     const target = join(this.root, "node_modules/sluice");
     mkdirSync(target, { recursive: true });
     execFileSync("tar", ["xzf", process.env["SLUICE_TARBALL"] ?? this.#pack(), "--strip-components=1", "-C", target]);
@@ -41,7 +43,7 @@ export class Consumer {
   link(...names: string[]): void {
     for (const name of names) {
       mkdirSync(dirname(join(this.root, "node_modules", name)), { recursive: true });
-      symlinkSync(resolve("node_modules", name), join(this.root, "node_modules", name), "dir");
+      symlinkSync(resolve(this.#packages, "node_modules", name), join(this.root, "node_modules", name), "dir");
     }
   }
 
