@@ -5,7 +5,7 @@ export const INSIDE_TYPES = [
   "DecisionOf", "DurableObjectClass", "ExpressRespond", "FastifyGateOptions", "FastifyHookOptions", "FastifyOwnOptions",
   "FastifyPluginOptions", "FastifyRespond", "HeaderSource", "HonoRespond", "IfLimiter", "InFlightOptions",
   "InstancesOf", "IoredisLike", "KeysOf", "KindCode", "Limited", "LimitedListener", "LimiterGateOptions",
-  "LimiterRateLimitOptions", "ListedLimit", "ListedOptions", "ManyLimitsPolicy", "MaybeKeyPart", "NestGateOptions",
+  "LimiterRateLimitOptions", "ListedLimit", "ManyLimitsPolicy", "MaybeKeyPart", "NestGateOptions",
   "NestUser", "NoOptions", "NodeRedisLike", "NodeRespond", "OverDefaults", "PolicyGateOptions",
   "PolicyRateLimitOptions", "QuotaOptions", "RateLimitedFacts", "RateOptions", "RespondOption", "SingleInFlightPolicy",
   "SingleQuotaPolicy", "SingleRatePolicy", "SingleWindowPolicy", "SyncOf", "TrafficResponse", "UpstashLike",
