@@ -2,6 +2,7 @@
 import * as store from "../../src/store.js";
 import * as client from "../../src/client/index.js";
 import * as traffic from "../../src/client/traffic/traffic.js";
+import * as nest from "../../src/adapters/nest.js";
 import * as web from "../../src/adapters/web.js";
 import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
@@ -17,10 +18,16 @@ const EXPRESS =
 
 const FASTIFY = 'import fastify from "fastify"; const app = fastify(); declare module "fastify" { interface FastifyRequest { user?: { id: string } } }';
 
+// What an application of NestJS has: providers of its own, and packages that are not installed here.
+const NEST =
+  "declare class AuthGuard { canActivate(): boolean } declare class RedisModule {} declare class RedisService { readonly client: import('ioredis').Redis } " +
+  "declare const GqlExecutionContext: { create(context: object): { getContext<Context>(): Context } }; declare function ApiTooManyRequestsResponse(options: object): MethodDecorator";
+
 /** The preludes, by the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
   fastify: FASTIFY,
+  nest: NEST,
   upgrades:
     'import type { IncomingMessage, Server } from "node:http"; import type { Duplex } from "node:stream"; import { createLimiter, perMinute, whenDone } from "sluice"; import { limitUpgrades } from "./examples/websocket/upgrades.js"; declare const server: Server, userOf: (request: IncomingMessage) => Promise<string | undefined>, webSockets: { handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (webSocket: object) => void): void; emit(event: "connection", webSocket: object, request: IncomingMessage): boolean }',
   worker: "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
@@ -32,6 +39,11 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/express.ts": EXPRESS,
   "src/adapters/fastify.ts": FASTIFY,
   "src/adapters/hono.ts": 'import { Hono } from "hono"; interface AppEnv { Variables: { userId?: string } } const app = new Hono<AppEnv>()',
+  "src/adapters/nest/decorators.ts": `import { Controller, Get, Injectable, Post } from "@nestjs/common"; ${NEST}`,
+  "src/adapters/nest/exception.ts": 'import { Catch, type ArgumentsHost, type ExceptionFilter } from "@nestjs/common"',
+  "src/adapters/nest/guard.ts": `import { Module } from "@nestjs/common"; import { APP_GUARD } from "@nestjs/core"; ${NEST}`,
+  "src/adapters/nest/interceptor.ts": 'import { Module } from "@nestjs/common"; import { APP_INTERCEPTOR } from "@nestjs/core"',
+  "src/adapters/nest/module.ts": NEST,
   "src/adapters/node.ts": 'import { createServer, type IncomingMessage } from "node:http"; declare function sessionOf(request: IncomingMessage): Promise<{ userId: string } | null>',
   "src/adapters/node/response.ts": "import type { IncomingMessage, ServerResponse } from 'node:http'; import { answerOnNode } from 'sluice/node'; declare const gate: import('sluice/http').Gate<IncomingMessage>, request: IncomingMessage, response: ServerResponse",
   "src/adapters/web.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
@@ -72,6 +84,7 @@ const entries = {
   "sluice/client/traffic": traffic,
   "sluice/durable-object": durableObject,
   "sluice/http": http,
+  "sluice/nest": nest,
   "sluice/postgres": postgres,
   "sluice/redis": redis,
   "sluice/store": store,
