@@ -64,18 +64,19 @@ const retry = process.env["CI"] ? 2 : 0;
 // SLUICE_TRY_TWICE shows that these tests can be tried again at all: each of them is tried twice, and the second try decides.
 const tries = process.env["SLUICE_TRY_TWICE"] === "1" ? { retry: 1, runner: "test/setup/try-twice.ts" } : { retry };
 
+/** The packages of NestJS of one folder, also for the sources of sluice: an exception of another copy is none. */
+const nestOf = (folder: string): { readonly find: RegExp; readonly replacement: string }[] => [{
+  find: /^(@nestjs\/[^/]+|rxjs|reflect-metadata)(?=$|\/)/,
+  replacement: fileURLToPath(new URL(`${folder}/node_modules/$1`, import.meta.url)),
+}];
+
 /**
  * The tests of NestJS on a major that the root does not have, with the packages of a folder of examples/hosts: its packages
  * import each other, so an alias in package.json does not work for them.
  */
 const onNest = (major: number): TestProjectConfiguration => ({
   extends: true,
-  resolve: {
-    alias: [{
-      find: /^(@nestjs\/[^/]+|rxjs|reflect-metadata)(?=$|\/)/,
-      replacement: fileURLToPath(new URL(`examples/hosts/nest-${major}/node_modules/$1`, import.meta.url)),
-    }],
-  },
+  resolve: { alias: nestOf(`examples/hosts/nest-${major}`) },
   test: {
     name: `nest-${major}`,
     env: { SLUICE_NEST: `examples/hosts/nest-${major}` },
@@ -122,6 +123,7 @@ export default defineConfig({
       // The recipes of examples/hosts, with packages of their own: `npm run check:hosts` installs them first.
       {
         extends: true,
+        resolve: { alias: nestOf("examples/hosts") },
         test: { name: "hosts", include: ["examples/hosts/test/*.test.ts"], retry, setupFiles: ["test/setup.ts"] },
       },
       onNest(10),

@@ -1,20 +1,15 @@
 // Checks the guides' claims about single options, before and after, on real servers.
 import fastifyRateLimit from "@fastify/rate-limit";
-import { Controller, Get, Module, SetMetadata } from "@nestjs/common";
-import { APP_GUARD, Reflector } from "@nestjs/core";
-import { ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
 import express, { type RequestHandler } from "express";
 import { rateLimit as expressRateLimit } from "express-rate-limit";
 import fastify, { type FastifyInstance } from "fastify";
 import { Hono } from "hono";
 import { rateLimiter } from "hono-rate-limiter";
-import { definePolicy, type Policy } from "sluice";
 import { rateLimit as onExpress } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
 import { triple, vendorHeaders, xRateLimit } from "sluice/http";
 import { describe, expect, test } from "vitest";
-import { RateLimitGuard } from "../servers/nest-guard.js";
 import { limitFields, NOON, start, stopTime } from "./moving.js";
 
 const policy = { name: "api", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } };
@@ -82,37 +77,4 @@ test.each([
   }));
   await app.get();
   expect(await app.get("/own")).toMatchObject({ status });
-});
-
-describe("@nestjs/throttler", () => {
-  @Controller()
-  class Routes {
-    @Get("hello") hello(): string {
-      return "hello";
-    }
-    @SetMetadata("policy", definePolicy(one)) @Get("export") export(): string {
-      return "started";
-    }
-  }
-
-  test("a request that one throttler refuses is counted by the others", async () => {
-    const throttlers = [{ name: "short", ttl: 60_000, limit: 9 }, { name: "long", ttl: 900_000, limit: 1 }];
-    @Module({ imports: [ThrottlerModule.forRoot(throttlers)], controllers: [Routes], providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }] })
-    class AppModule {}
-    const { last } = await (await start("nest", AppModule)).send(3, "/hello");
-    expect([last.status, last.headers["x-ratelimit-remaining-short"]]).toEqual([429, "6"]);
-  });
-
-  test("after: a decorator picks a route's policy, through the gate's second argument", async () => {
-    const standard = definePolicy(policy);
-    const guard = new RateLimitGuard({
-      policy: (_, context) => new Reflector().get<Policy | undefined>("policy", context.getHandler()) ?? standard,
-      key,
-    });
-    @Module({ controllers: [Routes], providers: [{ provide: APP_GUARD, useValue: guard }] })
-    class AppModule {}
-    const app = await start("nest", AppModule);
-    expect(await app.send(2, "/export")).toMatchObject({ served: 1, last: { status: 429 } });
-    expect(await app.send(2, "/hello")).toMatchObject({ served: 2 });
-  });
 });

@@ -1,35 +1,19 @@
 // The files to copy with the options that pages advise, together with `respond`: a caller who is not signed in gets a 401.
 // `tsc -p examples/hosts` reads these lines as a user's.
-import { Module } from "@nestjs/common";
-import { APP_GUARD } from "@nestjs/core";
 import type { APIGatewayProxyEventV2WithJWTAuthorizer, Context } from "aws-lambda";
 import { Elysia } from "elysia";
-import type { Request } from "express";
 import { H3 } from "h3";
 import Koa from "koa";
 import { perSecond } from "sluice";
-import type { NodeRequest } from "sluice/node";
 import { expect, test } from "vitest";
-import { HelloController } from "../moving/nestjs-throttler/hello.js";
 import { rateLimit as onH3 } from "../servers/h3.js";
 import { rateLimit as onKoa } from "../servers/koa.js";
 import { rateLimit as onLambda } from "../servers/lambda.js";
-import { RateLimitGuard } from "../servers/nest-guard.js";
 import { rateLimit as onElysia } from "../servers/elysia.js";
 import { rateLimit as onNitro, type NitroEvent } from "../servers/nitro.js";
 import { start } from "./moving.js";
 
 const policy = { name: "api", refill: perSecond(5) };
-type SignedIn = Request & { readonly user?: { readonly id: string } };
-
-test.each([
-  ["headers alone", () => new RateLimitGuard({ policy, key: (request: NodeRequest) => ["user", request.headers["authorization"]], unidentified: "refuse" })],
-  ["the request of Express", () => new RateLimitGuard<SignedIn>({ policy, key: (request) => ["user", request.user?.id], unidentified: "refuse" })],
-])("NestJS, %s", async (_, make) => {
-  @Module({ controllers: [HelloController], providers: [{ provide: APP_GUARD, useFactory: make }] })
-  class AppModule {}
-  expect(await (await start("nest", AppModule)).get("/hello")).toMatchObject({ status: 401, headers: { "www-authenticate": "Bearer" } });
-});
 
 test("h3", async () => {
   const app = new H3({ silent: true }).use(onH3({ policy, key: (event) => ["user", event.context["userId"] as string | undefined], unidentified: "refuse", respond: ({ status }, event) => ({ status, path: event.url.pathname }) }));
