@@ -4,7 +4,7 @@ import { join } from "node:path/posix";
 import { packageFor } from "../scripts/write-install.mjs";
 import { ROOT } from "./links.js";
 
-const TABS = { express: "Express", fastify: "Fastify", hono: "Hono", node: "Node", workers: "Workers" } as const;
+const TABS = { express: "Express", fastify: "Fastify", hono: "Hono", nest: "NestJS", next: "Next.js" } as const;
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8").trimEnd();
 

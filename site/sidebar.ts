@@ -8,7 +8,7 @@ export interface Part {
   readonly unsearched?: boolean;
 }
 
-const adapters = { express: "Express", fastify: "Fastify", hono: "Hono", node: "Node", web: "Web, Bun, Deno, Workers, Next.js" };
+const adapters = { express: "Express", fastify: "Fastify", hono: "Hono", nest: "NestJS", node: "Node", web: "Web, Bun, Deno, Workers, Next.js" };
 const stores = { memory: "Memory", redis: "Redis", postgres: "Postgres", lease: "Leases", "durable-object": "Durable Objects", cas: "Any compare-and-set", sql: "SQLite, MySQL, any database" };
 const moving = { "from-express-rate-limit": "express-rate-limit", "from-rate-limiter-flexible": "rate-limiter-flexible", "from-fastify-rate-limit": "@fastify/rate-limit", "from-hono-rate-limiter": "hono-rate-limiter", "from-nestjs-throttler": "@nestjs/throttler", "from-express-slow-down": "express-slow-down", "from-upstash-ratelimit": "@upstash/ratelimit", "from-effect": "effect", "from-bottleneck": "bottleneck, p-queue", "from-rc1": "From rc.1 to rc.2" };
 const inFolder = (folder: string, names: Readonly<Record<string, string>>) => Object.entries(names).map(([name, text]) => [`docs/${folder}/${name}`, text] as const);
@@ -17,7 +17,7 @@ const inFolder = (folder: string, names: Readonly<Record<string, string>>) => Ob
 export const PARTS: readonly Part[] = [
   { text: "Start", pages: [["docs/README", "Get started"], ["docs/guides/recipes", "Recipes"], ["docs/options", "Options"], ["docs/runtimes", "Runtimes"], ["docs/comparison", "Comparison"]] },
   { text: "Concepts", pages: [["docs/concepts", "Concepts"], ["docs/guides/choosing-numbers", "Choosing numbers"], ["docs/guides/rate-window-quota", "Rate, window or quota"], ["docs/guides/in-flight", "Concurrent requests"], ["docs/guides/choosing-a-key", "Choosing a key"]] },
-  { text: "Adapters", pages: [...inFolder("adapters", adapters), ["docs/guides/frameworks-fullstack", "Nuxt, SvelteKit, React Router, Server Actions"], ["docs/guides/other-frameworks", "Koa, NestJS, h3, Elysia, tRPC, BullMQ and others"], ["docs/guides/mcp", "MCP servers"]] },
+  { text: "Adapters", pages: [...inFolder("adapters", adapters), ["docs/guides/frameworks-fullstack", "Nuxt, SvelteKit, React Router, Server Actions"], ["docs/guides/other-frameworks", "Koa, h3, Elysia, tRPC, BullMQ and others"], ["docs/guides/mcp", "MCP servers"]] },
   { text: "Stores", pages: [...inFolder("stores", stores), ["docs/guides/scaling", "Scaling"], ["docs/guides/outages", "Outages"]] },
   {
     text: "Client",

@@ -25,7 +25,7 @@ export const KNOWN: readonly Question[] = [
   ["custom error message", /own-answers/],
   ["headers draft-7", /guides\/headers/],
   ["graphql", /recipes\.html#graphql/],
-  ["nestjs", /other-frameworks|from-nestjs-throttler/],
+  ["nestjs", /adapters\/nest|from-nestjs-throttler/],
   ["better-sqlite3", /stores\/sql|writing-a-store/],
   ["skip successful requests", /from-express-rate-limit|settling/],
   ["nginx log", /choosing-numbers/],

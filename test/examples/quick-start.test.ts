@@ -11,7 +11,7 @@ const sourceOf = (name: string): string => readFileSync(join(ROOT, `examples/qui
 const names = readdirSync(join(ROOT, "examples/quick-start"));
 
 test("all have the same policy, at most 16 lines, and lines that fit the site's column", () => {
-  expect(names).toEqual(["express.ts", "fastify.ts", "hono.ts", "node.ts", "workers.ts"]);
+  expect(names).toEqual(["express.ts", "fastify.ts", "hono.ts", "nest.ts", "next.ts", "node.ts", "workers.ts"]);
   expect(new Set(names.map((name) => /policy: .*/.exec(sourceOf(name))?.[0])).size).toBe(1);
   const lines = names.map((name) => sourceOf(name).trimEnd().split("\n"));
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(16);
@@ -19,9 +19,10 @@ test("all have the same policy, at most 16 lines, and lines that fit the site's 
 });
 
 test("the key of each says what a proxy needs, or who writes its field", () => {
-  const [, express, fastify, hono, node] = [null, ...names.map(sourceOf)];
-  expect(express).toContain('// Behind a proxy: app.set("trust proxy", 1)');
+  const [express, fastify, hono, nest, next, node] = names.map(sourceOf);
+  for (const source of [express, nest]) expect(source).toContain('// Behind a proxy: app.set("trust proxy", 1)');
   expect(fastify).toContain("// Behind a proxy: Fastify({ trustProxy: ");
+  expect(next).toContain("// Your host or proxy must write this field");
   for (const source of [hono, node]) expect(source).toMatch(/\/\/ Behind a proxy: addressKey\(proxyaddr\(/);
 });
 
@@ -29,8 +30,8 @@ test("the key of each says what a proxy needs, or who writes its field", () => {
 async function start(name: string): Promise<Ask> {
   const { origin, exports } = await started(sourceOf(name));
   if (origin !== "") return () => fetch(origin);
-  const worker = exports["default"] as { fetch(request: Request): Promise<Response> };
-  return () => worker.fetch(new Request("http://127.0.0.1/", { headers: { "cf-connecting-ip": "192.0.2.1" } }));
+  const { fetch: answer } = (exports["default"] ?? { fetch: exports["GET"] }) as { fetch(request: Request): Promise<Response> };
+  return () => answer(new Request("http://127.0.0.1/", { headers: { "cf-connecting-ip": "192.0.2.1", "x-real-ip": "192.0.2.1" } }));
 }
 
 test.each(names)("%s serves 100 requests at once, and refuses the next for up to a second", async (name) => {

@@ -14,6 +14,7 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/http": () => import("../../src/http/index.js"),
   "sluice/web": () => import("../../src/adapters/web.js"),
   "sluice/hono": () => import("../../src/adapters/hono.js"),
+  "sluice/nest": () => import("../../src/adapters/nest.js"),
   "sluice/node": () => import("../../src/adapters/node.js"),
   "sluice/express": () => import("../../src/adapters/express.js"),
   "sluice/redis": () => import("../../src/stores/redis/redis.js"),
@@ -36,7 +37,7 @@ interface Compiled {
   readonly declared: readonly string[];
 }
 
-const compilerOptions = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022, esModuleInterop: true };
+const compilerOptions = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022, esModuleInterop: true, experimentalDecorators: true };
 /** The JavaScript of each snippet that was run. */
 const compiled = new Map<string, Compiled>();
 

@@ -48,7 +48,7 @@ describe("tabs", () => {
   test("the home page begins with what sluice is, and has the sample on each framework, its refusal, and what to add", () => {
     const home = drawHome();
     expect(/^# (.*)$/m.exec(home)?.[1]).toBe("A rate limiter for JavaScript servers");
-    for (const name of ["Express", "Fastify", "Hono", "Node", "Workers"]) expect(home).toContain(`\`\`\`ts [${name}]\n`);
+    for (const name of ["Express", "Fastify", "Hono", "NestJS", "Next.js"]) expect(home).toContain(`\`\`\`ts [${name}]\n`);
     expect(home).toContain('The 101st request of a burst gets:\n\n```http\nHTTP/1.1 429 Too Many Requests\nRateLimit: "api";r=0;t=1\nRetry-After: 1\n```\n');
     expect(home).toContain("| signed-in users |");
     expect(home.match(/^<li>/gm)).toHaveLength(4);

@@ -3,13 +3,15 @@ import { Controller, Get, Module, type DynamicModule, type ExecutionContext, typ
 import { APP_GUARD } from "@nestjs/core";
 import { SkipThrottle, Throttle, ThrottlerGuard, ThrottlerModule, ThrottlerStorageService, type ThrottlerModuleOptions } from "@nestjs/throttler";
 import { createLimiter, MemoryStore } from "sluice";
-import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit, type RateLimitModuleOptions } from "sluice/nest";
+import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit, type NestRequest, type RateLimitModuleOptions } from "sluice/nest";
 import { describe, expect, test, vi } from "vitest";
 import { start, stopTime, type RunningApp } from "./moving.js";
 
 const ann = () => "ann";
 const of = (tokens: number, name = "api") => ({ name, refill: { tokens, everyMs: 900_000 } });
 const TTL = 900_000;
+const keyOfHandler = (request: NestRequest, context: ExecutionContext) =>
+  ["user", request.user?.id, context.getClass().name, context.getHandler().name];
 
 @Controller()
 class Plain {
@@ -43,7 +45,7 @@ test("a bucket of each handler: the default before, and a part of the key after"
   const asked = ["/one", "/one", "/two", "/one"];
   expect(await statuses(await throttled([{ ttl: TTL, limit: 2 }]), ...asked)).toEqual([200, 200, 200, 429]);
   expect(await statuses(await limited({}), ...asked)).toEqual([200, 200, 429, 429]);
-  const key: RateLimitModuleOptions["key"] = (_request: unknown, context: ExecutionContext) => ["user", "ann", context.getClass().name, context.getHandler().name];
+  const key = (request: NestRequest, context: ExecutionContext) => keyOfHandler(Object.assign(request, { user: { id: "ann" } }), context);
   expect(await statuses(await limited({ key }), ...asked)).toEqual([200, 200, 200, 429]);
 });
 
