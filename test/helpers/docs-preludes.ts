@@ -39,7 +39,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/express.ts": EXPRESS,
   "src/adapters/fastify.ts": FASTIFY,
   "src/adapters/hono.ts": 'import { Hono } from "hono"; interface AppEnv { Variables: { userId?: string } } const app = new Hono<AppEnv>()',
-  "src/adapters/nest/decorators.ts": `import { Controller, Get, Injectable, Post } from "@nestjs/common"; ${NEST}`,
+  "src/adapters/nest/decorators.ts": 'import { Controller, Get, Injectable, Post } from "@nestjs/common"; import type { Decision, Limiter } from "sluice"',
   "src/adapters/nest/exception.ts": 'import { Catch, type ArgumentsHost, type ExceptionFilter } from "@nestjs/common"',
   "src/adapters/nest/guard.ts": `import { Module } from "@nestjs/common"; import { APP_GUARD } from "@nestjs/core"; ${NEST}`,
   "src/adapters/nest/interceptor.ts": 'import { Module } from "@nestjs/common"; import { APP_INTERCEPTOR } from "@nestjs/core"',

@@ -56,7 +56,7 @@ export function examples(): Fence[] {
     return lines.flatMap((line, i): Fence[] => {
       if (!/^\s*\* @example\b/.test(line)) return [];
       const rest = lines.slice(i + 1);
-      const end = rest.findIndex((text) => /^\s*\*(\/| @)/.test(text));
+      const end = rest.findIndex((text) => /^\s*\*(\/| @[a-z])/.test(text));
       const text = rest.slice(0, end).map((row) => row.replace(/^\s*\* ?/, "")).join("\n");
       return [{ file, line: i + 2, language: "ts", mark: "", argument: "", text }];
     });

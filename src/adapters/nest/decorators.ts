@@ -74,8 +74,10 @@ export const requestsOf = (): WeakMap<object, object> => processWide("nestReques
  * Gives a parameter of a handler the decision on its request. Undefined where no limit decided, such as after
  * {@link SkipRateLimit}.
  * @example
- * @Get() list(@RateLimitDecision() decision: Decision | undefined) {
- *   return { remaining: decision?.remaining };
+ * class ReportsController {
+ *   @Get() list(@RateLimitDecision() decision: Decision | undefined) {
+ *     return { remaining: decision?.remaining };
+ *   }
  * }
  */
 export const RateLimitDecision: () => ParameterDecorator = createParamDecorator((_data: unknown, context: ExecutionContext) => {
