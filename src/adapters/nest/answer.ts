@@ -54,8 +54,7 @@ export function answerInNest(verdict: Verdict, { request, response, isHttp }: Ex
 }
 
 function isReply(response: unknown): response is FastifyReply {
-  const { raw, hijack } = Object(response) as Partial<FastifyReply>;
-  return raw !== undefined && typeof hijack === "function";
+  return (Object(response) as Partial<FastifyReply>).raw !== undefined;
 }
 
 /** Sets all fields but those of the body, which a filter may write. */

@@ -64,7 +64,7 @@ export function metadataOf(target: object, verb: "getMetadata" | "getOwnMetadata
 
 /** Whether {@link RateLimit} got a policy, and not options. */
 export function isPolicyLike(limit: object): limit is PolicyOptions {
-  return POLICY_OPTIONS.some((name) => name !== "cost" && hasOwn(limit, name));
+  return POLICY_OPTIONS.some((name) => hasOwn(limit, name));
 }
 
 /** The requests of GraphQL resolvers, by the context that all fields of a request share. */

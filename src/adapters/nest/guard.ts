@@ -34,6 +34,10 @@ export class RateLimitGuard implements CanActivate {
 
   /** @internal */
   constructor(limits: NestLimits) {
+    if (limits === undefined) {
+      const cure = "Write the class, as in @UseGuards(RateLimitGuard), or app.useGlobalGuards(app.get(RateLimitGuard))";
+      throw new TypeError(`Expected NestJS to make RateLimitGuard and RateLimitInterceptor, got \`new\` without limits. ${cure}`);
+    }
     this.#limits = limits;
   }
 

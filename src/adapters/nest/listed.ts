@@ -1,4 +1,4 @@
-import { expected, ownMembers } from "../../core/check.js";
+import { checkNames, expected, ownMembers } from "../../core/check.js";
 import { definePolicy, type PolicyOptions } from "../../core/policy.js";
 import { overlayOptions } from "../../http/options/route-options.js";
 import { createLimiter } from "../../limiter/create-limiter.js";
@@ -33,10 +33,16 @@ function limiterWith(options: LooseOptions, policy: PolicyOptions): PlainLimiter
   return createLimiter<Store>({ policy, store, onStoreError, shadow, observe });
 }
 
+const LISTED_OPTIONS = ["policy", "key", "cost", "onStoreError", "shadow", "observe"];
+const OF_ALL = "Other options are those of the module, or of @RateLimit({ limiter: combine({ … }), key })";
+
 /** The options of a gate for what `@RateLimit` got, on top of those of the module. */
 export function optionsOfLimit(defaults: LooseOptions, asked: Exclude<AskedLimit, false>): LooseOptions {
   if (!Array.isArray(asked)) return overlay(defaults, asked);
-  const listed = (asked as readonly object[]).map((each) => overlay(defaults, each));
+  const listed = (asked as readonly object[]).map((each) => {
+    if (!isPolicyLike(each)) checkNames(each, LISTED_OPTIONS, () => ` in a list of limits. ${OF_ALL}`);
+    return overlay(defaults, each);
+  });
   const named = listed.map((each) => [nameOf(each), each] as const);
   const names = named.map(([name]) => name);
   if (names.length === 0 || new Set(names).size < names.length) {
@@ -49,7 +55,7 @@ export function optionsOfLimit(defaults: LooseOptions, asked: Exclude<AskedLimit
     ...Object.fromEntries(rest),
     limiter: combine(Object.fromEntries(members)) as Limiter<never>,
     key: byMember(named.map(([name, { key }]) => [name, key])),
-    cost: costs.length === 0 ? undefined : byMember(costs),
+    cost: byMember(costs),
   };
 }
 
@@ -57,10 +63,9 @@ function overlay(defaults: LooseOptions, own: object): LooseOptions {
   return overlayOptions(defaults, isPolicyLike(own) ? { policy: own } : own);
 }
 
-function nameOf({ policy, limiter }: LooseOptions): string {
-  if (limiter !== undefined || typeof policy !== "object" || policy === null) {
-    const cure = "For limiters, write @RateLimit({ limiter: combine({ … }), key })";
-    throw new TypeError(`${expected("policy", "an object in a list of limits", policy)}. ${cure}`);
+function nameOf({ policy }: LooseOptions): string {
+  if (typeof policy !== "object" || policy === null) {
+    throw new TypeError(`${expected("policy", "an object in a list of limits", policy)}. ${OF_ALL}`);
   }
   return definePolicy(policy as PolicyOptions).name;
 }

@@ -1,10 +1,12 @@
 // How a refusal of NestJS is answered: by the standard document, by an exception filter, or by `respond`.
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
 import { Catch, Controller, Get, HttpException, type ArgumentsHost, type ExceptionFilter } from "@nestjs/common";
 import { APP_FILTER } from "@nestjs/core";
 import { perHour } from "sluice";
-import { RateLimit, RateLimitException, type NestResponse } from "sluice/nest";
+import { RateLimit, RateLimitException, type NestRequest, type NestResponse } from "sluice/nest";
 import { describe, expect, test } from "vitest";
-import { limited, limits, platforms, signIn, start } from "./apps.js";
+import { create, limited, limits, platforms, signIn, start } from "./apps.js";
 
 const entered: string[] = [];
 
@@ -124,10 +126,31 @@ describe.each(platforms)("refusals of NestJS on $platform", (platform) => {
     expect([response.status, await response.text()]).toEqual([403, "who are you?"]);
   });
 
+  test("a request that `skip` names costs nothing and has no fields", async () => {
+    const ask = await start(platform, app({ skip: ({ headers }: NestRequest) => headers["x-free"] === "yes" }));
+    for (let i = 0; i < 2; i++) {
+      const free = await ask("GET /one", "ann", { "x-free": "yes" });
+      expect([free.status, free.headers.get("ratelimit")]).toEqual([200, null]);
+    }
+    expect([(await ask("GET /one", "ann")).status, (await ask("GET /one", "ann")).status]).toEqual([200, 429]);
+  });
+
   test("an error of `key` is an error of the application, and the handler does not run", async () => {
     entered.length = 0;
     const ask = await start(platform, app({ key: () => { throw new Error("no session"); } }));
     expect((await ask("GET /one", "ann")).status).toBe(500);
     expect(entered).toEqual([]);
   });
+});
+
+test("on Express, the connection of a refused upload that no parser reads is closed", async () => {
+  const [express] = platforms;
+  const app = await create(express, { imports: [limits({ unidentified: "refuse" })], controllers: [OneController], providers: [limited] });
+  await app.listen(0, "127.0.0.1");
+  const upload = request(`${await app.getUrl()}/one`, { method: "GET", headers: { "content-type": "multipart/form-data", "content-length": "5000000" } });
+  upload.on("error", () => {});
+  upload.flushHeaders();
+  const [response] = (await once(upload, "response")) as [IncomingMessage];
+  upload.destroy();
+  expect([response.statusCode, response.headers.connection]).toEqual([401, "close"]);
 });

@@ -2,7 +2,7 @@
 import { Controller, Get, Injectable, Req, Res, type ExecutionContext } from "@nestjs/common";
 import { ExecutionContextHost } from "@nestjs/core/helpers/execution-context-host.js";
 import { Test } from "@nestjs/testing";
-import { combine, createLimiter, MemoryStore, perHour, perMinute, type Limiter } from "sluice";
+import { combine, createLimiter, MemoryStore, perHour, perMinute, whenDone, type Limiter } from "sluice";
 import { decisionsOf, InjectRateLimiter, RateLimit, RateLimitException, RateLimitGuard, rateLimiterToken, SkipRateLimit } from "sluice/nest";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -75,6 +75,28 @@ describe("a context that is not HTTP", () => {
   });
 });
 
+describe.each(platforms)("a resolver on $platform whose response is not known", (platform) => {
+  test("gives its place in flight back when the connection closes", async () => {
+    const store = new MemoryStore({ clock: new ManualClock() });
+    const parallel = { name: "parallel", capacity: 1, returns: whenDone() };
+    const left = (): number => createLimiter({ policy: parallel, store }).peek(["user", "ann"]).remaining;
+    @Controller()
+    class Fields {
+      constructor(readonly guard: RateLimitGuard) {}
+      @SkipRateLimit() @Get("fields") async fields(@Req() request: object): Promise<unknown> {
+        await this.guard.canActivate(contextOf("graphql", [undefined, {}, { request }, {}]));
+        return { left: left() };
+      }
+    }
+    Reflect.defineMetadata("design:paramtypes", [RateLimitGuard], Fields);
+    const getRequest = (context: ExecutionContext) => context.getArgByIndex<{ request: never }>(2).request;
+    const imports = [limits({ store, policy: parallel, getRequest, getResponse: () => undefined })];
+    const ask = await start(platform, { imports, controllers: [Fields], providers: [signIn, limited] });
+    expect(await (await ask("GET /fields", "ann", { connection: "close" })).json()).toEqual({ left: 0 });
+    await expect.poll(left).toBe(1);
+  });
+});
+
 describe("@InjectRateLimiter", () => {
   /** A service that takes tokens of two policies. */
   @Injectable()
@@ -87,6 +109,9 @@ describe("@InjectRateLimiter", () => {
     @RateLimit({ name: "reports", refill: perHour(3) }) @Get("reports") reports(): string {
       return "reports";
     }
+    @RateLimit({ shadow: true }) @Get("shadowed") shadowed(): string {
+      return "shadowed";
+    }
   }
 
   test("gives the limiter of a policy, which shares the buckets of the handlers", async () => {
@@ -95,6 +120,7 @@ describe("@InjectRateLimiter", () => {
     await fetch(`${(await app.getUrl()).replace("[::1]", "127.0.0.1")}/reports`, { headers: { "x-user": "ann" } });
     const { api, reports } = app.get(Jobs);
     expect([(await api.consume(["user", "ann"])).remaining, (await reports.consume(["user", "ann"])).remaining]).toEqual([99, 1]);
+    expect(api.shadow(["user", "ann"])).toBe(false); // the module's, not that of a handler of the same policy
   });
 
   test("gives the limiters of a combination, and of a list", async () => {

@@ -120,6 +120,19 @@ describe.each(platforms)("decorators of NestJS on $platform", (platform) => {
     expect(await (await ask("GET /combined", "ann")).json()).toEqual({ policy: "user", left: 4 });
   });
 
+  test("a function of the module picks the policy of each request", async () => {
+    @Controller()
+    class Plans {
+      @Get("plans") plans(@RateLimitDecision() decision: Decision): object | null {
+        return told(decision);
+      }
+    }
+    const policy = ({ user }: NestRequest) => ({ name: "plans", refill: perMinute(user?.id === "ann" ? 9 : 5) });
+    const ask = await start(platform, { ...app, imports: [limits({ policy })], controllers: [Plans] });
+    expect(await (await ask("GET /plans", "ann")).json()).toEqual({ policy: "plans", left: 8 });
+    expect(await (await ask("GET /plans", "bob")).json()).toEqual({ policy: "plans", left: 4 });
+  });
+
   test("a request that reaches the guard twice is charged once", async () => {
     @Controller()
     @UseGuards(RateLimitGuard)

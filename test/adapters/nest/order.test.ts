@@ -81,4 +81,10 @@ describe("the warning of 20 requests without a key", () => {
     }
     await statuses(express, { controllers: [BareController], providers: [limited] }, "GET /bare", 20);
   });
+
+  test("is the usual one where the limiter is the controller's", async () => {
+    expectWarnings(`${FIRST}Mount the rate limit after authentication`);
+    const ask = await start(express, { imports: [refuse()], controllers: [ReportsController, OwnController] });
+    for (let i = 0; i < 20; i++) expect((await ask("GET /reports")).status).toBe(401);
+  });
 });

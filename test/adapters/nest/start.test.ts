@@ -3,7 +3,7 @@ import { Controller, Get, Injectable, Module, UseGuards, type ModuleMetadata } f
 import { APP_GUARD, NestFactory } from "@nestjs/core";
 import { Test } from "@nestjs/testing";
 import { daily, perHour, perMinute, whenDone } from "sluice";
-import { RateLimit, RateLimitGuard, SkipRateLimit } from "sluice/nest";
+import { RateLimit, RateLimitGuard, RateLimitInterceptor, SkipRateLimit } from "sluice/nest";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { AuthGuard, create, limited, limits, platforms, startError } from "./apps.js";
 
@@ -133,6 +133,9 @@ describe("a decorator that no guard reads", () => {
     const app = await create(express, { imports: [limits()], controllers: [Limited] });
     app.useGlobalGuards(app.get(RateLimitGuard));
     await app.init();
+    const late = await create(express, { imports: [limits()], controllers: [Limited] });
+    late.useGlobalInterceptors(late.get(RateLimitInterceptor));
+    await late.init();
   });
 
   test("needs no guard where a test replaces it, or where there is no server", async () => {
@@ -147,6 +150,12 @@ describe("a decorator that no guard reads", () => {
     const worker = await NestFactory.createApplicationContext(Worker, { logger: false, abortOnError: false });
     await worker.close();
   });
+});
+
+test("a guard or an interceptor that NestJS did not make is refused with the cure", () => {
+  for (const made of [RateLimitGuard, RateLimitInterceptor] as ReadonlyArray<new () => unknown>) {
+    expect(() => new made()).toThrow(/^Expected NestJS to make RateLimitGuard and RateLimitInterceptor, got `new` without limits\. Write .*app\.get\(RateLimitGuard\)/);
+  }
 });
 
 describe("decorators that contradict each other", () => {
@@ -199,6 +208,17 @@ test("a list takes no function that picks a policy, and no limiter", async () =>
     }
   }
   expect(await startOf({ imports: [limits()], controllers: [Listed], providers: [limited] })).toMatch(/an object in a list of limits.*combine/);
+});
+
+test.each(["limiter", "respond", "skip", "keys"])("a list takes no option `%s`", async (name) => {
+  @Controller()
+  class Listed {
+    @RateLimit([{ policy: reports, [name]: () => true }] as never) @Get("listed") listed(): string {
+      return "listed";
+    }
+  }
+  const message = await startOf({ imports: [limits()], controllers: [Listed], providers: [limited] });
+  expect(message).toMatch(new RegExp(`^@RateLimit of Listed\\.listed: Unknown option \`${name}\` in a list of limits\\. .*combine`));
 });
 
 test("two modules with limits are refused", async () => {
