@@ -116,19 +116,13 @@ describe("decorators", () => {
   });
 });
 
-test("two limits: one that refuses is counted by the other before, and not after", async () => {
-  const old = await throttled([{ name: "short", ttl: 1_000, limit: 1 }, { name: "long", ttl: TTL, limit: 3 }]);
-  const policy = { name: "api", limits: [{ name: "short", refill: { tokens: 1, everyMs: 1_000 } }, { name: "long", refill: { tokens: 3, everyMs: TTL } }] };
-  const rounds = async (app: RunningApp): Promise<number[]> => {
-    const all: number[] = [];
-    for (let i = 0; i < 3; i++) {
-      all.push(...(await statuses(app, "/one", "/one", "/one")));
-      vi.advanceTimersByTime(1_000);
-    }
-    return all;
-  };
-  expect(await rounds(old)).toEqual([200, 429, 429, 200, 429, 429, 429, 429, 429]);
-  expect(await rounds(await limited({ policy }))).toEqual([200, 429, 429, 200, 429, 429, 200, 429, 429]);
+test("two limits: what the longer one refuses is counted by the shorter before, and not after", async () => {
+  const old = await throttled([{ name: "short", ttl: 60_000, limit: 9 }, { name: "long", ttl: TTL, limit: 1 }]);
+  const refused = (await old.send(3, "/one")).last;
+  expect([refused.status, refused.headers["x-ratelimit-remaining-short"]]).toEqual([429, "6"]);
+  const policy = { name: "api", limits: [{ name: "short", refill: { tokens: 9, everyMs: 60_000 } }, { name: "long", refill: { tokens: 1, everyMs: TTL } }] };
+  const { last } = await (await limited({ policy })).send(3, "/one");
+  expect([last.status, last.headers["ratelimit"]]).toEqual([429, expect.stringMatching(/short";r=8;/)]);
 });
 
 test("skipIf, getTracker and errorMessage", async () => {
@@ -147,7 +141,7 @@ test("skipIf, getTracker and errorMessage", async () => {
   for (const app of [old, now]) {
     expect(await statuses(app, "/two", "/two", "/one")).toEqual([200, 200, 200]);
     const refused = await app.get("/one", "127.0.0.2");
-    expect([refused.status, refused.headers["content-type"], JSON.parse(refused.body)]).toEqual([429, "application/json; charset=utf-8", { statusCode: 429, message: "Slow down" }]);
+    expect([refused.status, refused.headers["content-type"], JSON.parse(refused.body)]).toEqual([429, expect.stringMatching(/^application\/json/), { statusCode: 429, message: "Slow down" }]);
   }
 });
 
