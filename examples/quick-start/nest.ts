@@ -5,10 +5,10 @@ import { RateLimitGuard, RateLimitModule } from "sluice/nest";
 
 @Controller()
 class AppController { @Get() hello() { return "Hello"; } }
-
 const limits = RateLimitModule.forRoot({
   policy: { name: "api", refill: perMinute(100) }, // 100 at once, then 100 a minute
-  key: (request) => addressKey(request.ip), // Behind a proxy: app.set("trust proxy", 1)
+  // Behind a proxy: app.set("trust proxy", 1)
+  key: (request) => addressKey(request.ip),
 });
 const guard = { provide: APP_GUARD, useClass: RateLimitGuard };
 @Module({ imports: [limits], controllers: [AppController], providers: [guard] })

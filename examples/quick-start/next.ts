@@ -4,7 +4,7 @@ import { rateLimit } from "sluice/web";
 
 const limited = rateLimit({
   policy: { name: "api", refill: perMinute(100) }, // 100 at once, then 100 a minute
-  // Your host or proxy must write this field: Vercel does.
+  // Vercel itself writes this field. Elsewhere your own proxy must.
   key: (request) => addressKey(request.headers.get("x-real-ip")),
 });
 

@@ -22,7 +22,7 @@ test("the key of each says what a proxy needs, or who writes its field", () => {
   const [express, fastify, hono, nest, next, node] = names.map(sourceOf);
   for (const source of [express, nest]) expect(source).toContain('// Behind a proxy: app.set("trust proxy", 1)');
   expect(fastify).toContain("// Behind a proxy: Fastify({ trustProxy: ");
-  expect(next).toContain("// Your host or proxy must write this field");
+  expect(next).toContain("// Vercel itself writes this field. Elsewhere your own proxy must.");
   for (const source of [hono, node]) expect(source).toMatch(/\/\/ Behind a proxy: addressKey\(proxyaddr\(/);
 });
 
