@@ -48,7 +48,7 @@ test("snippets that are a part of an example's file are in it, word for word", (
 
 /** The text of each sample, by its place. */
 function samples(): (readonly [name: string, text: string])[] {
-  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !/node_modules|^hosts\/(?:test|\.)|^server\/demo\/page\//.test(file));
+  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !/node_modules|^hosts\/(?:test|nest-\d+|\.)|^server\/demo\/page\//.test(file));
   const programs = files.map((file) => [`examples/${file}`, readFileSync(join(ROOT, "examples", file), "utf8")] as const);
   const snippets = [...fences, ...examples()].filter(({ language }) => language === "ts").map((fence) => [where(fence), fence.text] as const);
   return [...programs, ...snippets];

@@ -38,6 +38,7 @@ const OTHER: Readonly<Record<string, string>> = {
   keyGenerator: "the option of the package that a guide moves from", statusText: "the Fetch standard", crossOrigin: "a header field", accountId: "an event of AWS in a test",
   userAgent: "an event of AWS in a test", exposeHeaders: "h3's CORS, by npm run check:hosts", localAddress: "a test of the examples", remoteAddress: "Node's socket",
   highWaterMark: "a stream of ours", execArgv: "Node's worker, of the command", onChange: "a function of ours", onResponse: "a function of an example", client_ip: "a field of a log",
+  clientId: "the SDK of MCP, by npm run check:hosts",
   allowList: "the option of the package that a guide moves from", preParsing: "a hook of the package that a guide moves from", maxTimeout: "an option of a client that is compared",
   createServer: "Node's function", setupFiles: "a row of the table of tools, by npm run check:tools", lock_timeout: "set by our own functions", statusMessage: "Node's property",
 };

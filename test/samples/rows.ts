@@ -20,7 +20,7 @@ export interface Row {
 const samples = [...pages(), "skills/sluice/SKILL.md"].flatMap(fencesOf).filter(({ language, mark }) => language === "ts" && mark !== "part" && mark !== "file");
 
 export const files: readonly Row[] = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" })
-  .filter((file) => /\.m?tsx?$/.test(file) && !/node_modules|^hosts\/(?:test|\.)/.test(file))
+  .filter((file) => /\.m?tsx?$/.test(file) && !/node_modules|^hosts\/(?:test|nest-\d+|\.)/.test(file))
   .map((file) => ({ name: `examples/${file}`, text: readFileSync(join(ROOT, "examples", file), "utf8"), file: join(ROOT, "examples", file), mark: "" }));
 
 export const snippets: readonly Row[] = await Promise.all(samples.map(async (fence): Promise<Row> => {

@@ -60,7 +60,8 @@ export class RateLimitGuard implements CanActivate {
       return { request: http.getRequest<AnyRequest>(), response: http.getResponse<unknown>(), isHttp: true };
     }
     const { getRequest, getResponse } = this.#limits.contexts;
-    const request = (kind === "graphql" ? getRequest?.(context) : undefined) as (AnyRequest & { readonly res?: unknown }) | undefined;
+    type WithResponse = AnyRequest & { readonly res?: unknown };
+    const request = (kind === "graphql" ? getRequest?.(context) : undefined) as WithResponse | undefined;
     if (typeof request !== "object" || request === null) throw wrongContext(kind, context, request);
     requestsOf().set(context.getArgByIndex<object>(2), request);
     return { request, response: getResponse === undefined ? request.res : getResponse(context), isHttp: false };

@@ -1,5 +1,5 @@
 import { Controller, Get, Req, UseGuards } from "@nestjs/common";
-import { combine, createLimiter, MemoryStore, perHour, perMinute, perSecond, unlimited, type Decision } from "sluice";
+import { combine, createLimiter, definePolicy, MemoryStore, perHour, perMinute, perSecond, unlimited, type Decision, type Policy } from "sluice";
 import { decisionsOf, RateLimit, RateLimitDecision, RateLimitGuard, SkipRateLimit, type NestRequest } from "sluice/nest";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -127,7 +127,8 @@ describe.each(platforms)("decorators of NestJS on $platform", (platform) => {
         return told(decision);
       }
     }
-    const policy = ({ user }: NestRequest) => ({ name: "plans", refill: perMinute(user?.id === "ann" ? 9 : 5) });
+    const [paid, free] = [9, 5].map((tokens) => definePolicy({ name: "plans", refill: perMinute(tokens) })) as [Policy, Policy];
+    const policy = ({ user }: NestRequest) => (user?.id === "ann" ? paid : free);
     const ask = await start(platform, { ...app, imports: [limits({ policy })], controllers: [Plans] });
     expect(await (await ask("GET /plans", "ann")).json()).toEqual({ policy: "plans", left: 8 });
     expect(await (await ask("GET /plans", "bob")).json()).toEqual({ policy: "plans", left: 4 });

@@ -153,7 +153,7 @@ describe("a decorator that no guard reads", () => {
 });
 
 test("a guard or an interceptor that NestJS did not make is refused with the cure", () => {
-  for (const made of [RateLimitGuard, RateLimitInterceptor] as ReadonlyArray<new () => unknown>) {
+  for (const made of [RateLimitGuard, RateLimitInterceptor] as readonly unknown[] as ReadonlyArray<new () => unknown>) {
     expect(() => new made()).toThrow(/^Expected NestJS to make RateLimitGuard and RateLimitInterceptor, got `new` without limits\. Write .*app\.get\(RateLimitGuard\)/);
   }
 });
