@@ -39,7 +39,7 @@ describe("casStore over MongoDB's driver", () => {
   test("two clients that compete for one bucket grant its capacity, and not one token more", async () => {
     const policy = { name: "shared", capacity: 40, refill: perHour(1) };
     const limiters = [buckets, others].map((each) => createLimiter({ policy, store: mongoStore(each as Collection<Bucket>, { timeoutMs: 30_000, attempts: 200 }) }));
-    const decisions = await Promise.all(Array.from({ length: 100 }, (_, i) => limiters[i % 2]?.consume(["user", "ann"])));
+    const decisions = await Promise.all(Array.from({ length: 100 }, (_, i) => Promise.resolve(limiters[i % 2]?.consume(["user", "ann"]))));
     expect(decisions.filter((decision) => decision?.allowed && !decision.degraded)).toHaveLength(40);
   });
 

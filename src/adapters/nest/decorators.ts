@@ -6,7 +6,7 @@ import { processWide } from "../../platform.js";
 import type { ListedLimit, NestRequest, NestResponse, RateLimitOptions } from "./options.js";
 
 /** The metadata of a handler or a class: what {@link RateLimit} got, or false for no limit. */
-export const ASKED_KEY = Symbol.for("sluice.nest.limit");
+const ASKED_KEY = Symbol.for("sluice.nest.limit");
 /** The provider with the limits of the application, and what marks the classes that apply them, in every copy of the package. */
 export const LIMITS = Symbol.for("sluice.nest.limits");
 

@@ -19,7 +19,7 @@ export interface NestRequest extends NodeRequest {
 }
 
 /** A signed-in user. For other members, write the type of the parameter. */
-export interface NestUser {
+interface NestUser {
   readonly id?: KeyPart | undefined;
   readonly sub?: string | undefined;
 }
@@ -35,7 +35,7 @@ export interface NestResponse {
 }
 
 /** The options of a limit. `key`, `policy`, `cost` and `skip` get Nest's context after the request. */
-export type NestGateOptions<Request = NestRequest, Response = NestResponse> =
+type NestGateOptions<Request = NestRequest, Response = NestResponse> =
   GateOptions<Request, [context: ExecutionContext], AnyKey> & RespondOption<[request: Request, response: Response]>;
 
 /** The options of `RateLimitModule`: the limit of all handlers, and the defaults of {@link RateLimit}. */
@@ -79,6 +79,6 @@ export interface RateLimitAsyncOptions<Inject extends readonly unknown[], Reques
 }
 
 /** The instances of injected classes. For a token that is no class, write the type of the parameter. */
-export type InstancesOf<Inject extends readonly unknown[]> = {
+type InstancesOf<Inject extends readonly unknown[]> = {
   [I in keyof Inject]: Inject[I] extends abstract new (...args: never) => infer Instance ? Instance : never;
 };

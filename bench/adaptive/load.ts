@@ -1,0 +1,105 @@
+import {
+  afterWindow, calmPlaces, ENOUGH, firstState, isProbeOver, placesOf, type Bounds, type LoadState, type Probe,
+} from "./controller.js";
+import { timesOf, type Times } from "./times.js";
+
+const LEAST_MS = 200;
+/** A window of few samples ends after two seconds, with 20 of them. */
+const [SLOW_MS, FEW] = [2_000, 20];
+const MOST_SAMPLES = 1_000;
+const NEAR = 0.9;
+const LEAST_NEAR = 10;
+/** A clock may be too coarse to see the time of an answer. */
+const SHORTEST_MS = 0.001;
+
+/** Collects samples into windows, and asks the controller after each. It keeps at most 3,000 times. */
+export class LoadLimit {
+  readonly #bounds: Bounds;
+  #state: LoadState;
+  // Answers to requests of the time before a change say nothing of the time after.
+  #from = -Infinity;
+  #startedAt = 0;
+  #failed = 0;
+  #times: number[] = [];
+  #near: number[] = [];
+  #calm: number[] = [];
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+    this.#state = firstState(bounds);
+  }
+
+  get state(): LoadState {
+    return this.#state;
+  }
+
+  /** Returns how many requests may be in flight. */
+  number(now: number): number {
+    return placesOf(this.#state, now);
+  }
+
+  /**
+   * Takes the time of an answer. `inFlight` counts its request and those that were in flight when it entered. A time
+   * that is no number is left out.
+   */
+  sample(now: number, tookMs: number, inFlight: number, failed: boolean): void {
+    if (!Number.isFinite(tookMs) || !Number.isFinite(now)) return;
+    const ms = Math.max(SHORTEST_MS, tookMs);
+    const { probe } = this.#state;
+    if (probe !== null) return this.#sampleOfProbe(probe, now, ms, inFlight, failed);
+    if (now < this.#from) return;
+    if (this.#count === 0) this.#startedAt = Math.max(this.#from, now - SLOW_MS);
+    if (failed) this.#failed += 1;
+    else this.#add(ms, inFlight, placesOf(this.#state, now));
+    if (this.#isWhole(now - this.#startedAt)) this.#end(now);
+  }
+
+  get #count(): number {
+    return this.#times.length + this.#failed;
+  }
+
+  #add(ms: number, inFlight: number, places: number): void {
+    this.#times.push(ms);
+    if (inFlight >= NEAR * places) this.#near.push(ms);
+    if (inFlight <= calmPlaces(this.#state)) this.#calm.push(ms);
+  }
+
+  #isWhole(ms: number): boolean {
+    if (this.#count >= MOST_SAMPLES) return true;
+    return this.#count >= ENOUGH ? ms >= LEAST_MS : this.#count >= FEW && ms >= SLOW_MS;
+  }
+
+  #sampleOfProbe(probe: Probe, now: number, ms: number, inFlight: number, failed: boolean): void {
+    if (!failed && inFlight <= probe.places && this.#times.length < MOST_SAMPLES) {
+      if (this.#times.length === 0) this.#startedAt = now;
+      this.#times.push(ms);
+    }
+    const seen = { at: now, count: this.#count, durationMs: now - this.#startedAt };
+    if (isProbeOver(this.#state, probe, seen)) this.#end(now);
+  }
+
+  #end(now: number): void {
+    const before = this.#state;
+    const calm = before.probe === null && this.#calm.length >= ENOUGH ? timesOf(this.#calm) : null;
+    const times = this.#times.length > 0 ? timesOf(this.#times) : null;
+    this.#state = afterWindow(before, {
+      at: now,
+      durationMs: now - this.#startedAt,
+      count: this.#count,
+      failed: this.#failed,
+      times,
+      nearFull: this.#near.length >= LEAST_NEAR ? timesOf(this.#near) : null,
+      nearShare: this.#near.length / Math.max(1, this.#times.length),
+      calm,
+    }, this.#bounds);
+    if (calm !== null || this.#state.probe !== before.probe) this.#calm = [];
+    this.#times = [];
+    this.#near = [];
+    this.#failed = 0;
+    this.#from = this.#state.probe === null ? now + settleMs(times) : now;
+  }
+}
+
+function settleMs(times: Times | null): number {
+  return Math.min(SLOW_MS, times?.median ?? 0);
+}
