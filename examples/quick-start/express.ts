@@ -1,6 +1,6 @@
 import express from "express";
 import { addressKey, perMinute } from "sluice";
-import { rateLimit } from "sluice/express"; // also /fastify, /hono, /node and /web
+import { rateLimit } from "sluice/express"; // or /fastify, /hono, /nest, /node, /web
 
 const app = express();
 app.use(

@@ -7,10 +7,10 @@ import { RateLimitGuard, RateLimitModule } from "sluice/nest";
 class AppController { @Get() hello() { return "Hello"; } }
 const limits = RateLimitModule.forRoot({
   policy: { name: "api", refill: perMinute(100) }, // 100 at once, then 100 a minute
-  // Behind a proxy: app.set("trust proxy", 1)
+  // Behind a proxy: app.set("trust proxy", 1) of a NestExpressApplication
   key: (request) => addressKey(request.ip),
 });
 const guard = { provide: APP_GUARD, useClass: RateLimitGuard };
 @Module({ imports: [limits], controllers: [AppController], providers: [guard] })
 class AppModule {}
-await (await NestFactory.create(AppModule)).listen(3000);
+void NestFactory.create(AppModule).then((app) => app.listen(3000));

@@ -11,6 +11,7 @@ test.each([
   ["function make(client: IoredisLike | NodeRedisLike | UpstashLike) {", "function make(client: RedisClient | RedisClient | RedisClient) {"],
   ['if (problem.code === "cost_too_high") return;', 'if (problem.code === "cost_above_capacity") return;'],
   ['headers: ["triple", "draft-11"],', "headers: [triple(), draft11()],"],
+  ["if (code === 'cost_too_high') headers: ['triple', draft7, 'draft-11']", "if (code === 'cost_above_capacity') headers: [triple(), draft7(), draft11()]"],
   ['rateLimit({ policy, key, headers: ["triple", draft7, retryAfterDate] })', "rateLimit({ policy, key, headers: [triple(), draft7(), retryAfterDate()] })"],
   ["headers: [xRateLimit({ clock })],", "headers: [xRateLimit({ clock })],"],
   ["limiter.settle(key, decision, { tokens: 1_417 });", "limiter.settle(key, decision, { cost: { tokens: 1_417 } });"],

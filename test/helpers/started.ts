@@ -12,7 +12,13 @@ export async function started(program: string): Promise<{ readonly origin: strin
     listening.push(this);
     return listen.call(this, 0, "127.0.0.1", ...args.filter((arg) => typeof arg === "function"));
   });
-  const { exports } = await ran(program).finally(() => spy.mockRestore());
+  const { exports } = await ran(program).catch((error: unknown) => {
+    spy.mockRestore();
+    throw error;
+  });
+  // A program without `await` at the top listens later.
+  while (listening.length === 0 && program.includes(".listen(")) await new Promise((resolve) => setImmediate(resolve));
+  spy.mockRestore();
   const [server] = listening as [(Server & { closeAllConnections(): void }) | undefined];
   if (server === undefined) return { origin: "", exports };
   onTestFinished(() => {

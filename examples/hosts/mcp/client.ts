@@ -2,10 +2,12 @@
 import { setTimeout as after } from "node:timers/promises";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { McpError, type CallToolRequest, type CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { RATE_LIMITED } from "./limits.js";
+
+/** What `tools.ts` writes as the code of a refusal. */
+const REFUSED = ["rate_limited", "store_unavailable"];
 
 export interface CallOptions {
-  /** The codes that servers use for a refusal. Default: {@link RATE_LIMITED}. */
+  /** The codes of errors that servers use for a refusal. Default: -32023, a proposal to the protocol. */
   readonly codes?: readonly number[];
   /** At most so many calls. Default 3. */
   readonly attempts?: number;
@@ -22,13 +24,13 @@ export interface CallOptions {
  * long, the result is an error that the model reads: it says when to call again. Rejects with all other errors.
  */
 export async function callTool(client: Client, params: CallToolRequest["params"], options: CallOptions = {}): Promise<CallToolResult> {
-  const { codes = [RATE_LIMITED], attempts = 3, longestWaitMs = 30_000, signal, sleep = (ms, signal) => after(ms, undefined, signal && { signal }) } = options;
+  const { codes = [-32_023], attempts = 3, longestWaitMs = 30_000, signal, sleep = (ms, signal) => after(ms, undefined, signal && { signal }) } = options;
   for (let attempt = 1; ; attempt++) {
     let refusal: CallToolResult;
     let waitMs: number;
     try {
       refusal = (await client.callTool(params, undefined, signal && { signal })) as CallToolResult;
-      if (!refusal.isError || refusal.structuredContent?.["code"] !== "rate_limited") return refusal;
+      if (!refusal.isError || !REFUSED.includes(refusal.structuredContent?.["code"] as string)) return refusal;
       waitMs = waitOf(refusal.structuredContent);
     } catch (error) {
       if (!(error instanceof McpError) || !codes.includes(error.code)) throw error;

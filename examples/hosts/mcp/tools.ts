@@ -3,8 +3,8 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { combine, createLimiter, perMinute, type Store } from "sluice";
 import { retryAfterSeconds } from "sluice/http";
 
-/** What this file reads of the second argument that a handler gets: the client whose token was verified. */
-interface Extra { readonly authInfo?: { readonly clientId: string } | undefined }
+/** What this file reads of the second argument that a handler gets: the client whose token was verified, and the user in its `extra`. */
+interface Extra { readonly authInfo?: { readonly clientId: string; readonly extra?: Readonly<Record<string, unknown>> } | undefined }
 
 type Handler<Args, More> = (args: Args, extra: More) => CallToolResult | Promise<CallToolResult>;
 
@@ -15,12 +15,15 @@ export function limitMcpTools(store: Store) {
   const both = combine({ agent, tool });
 
   return <Args, More extends Extra>(name: string, handler: Handler<Args, More>) => async (args: Args, extra: More): Promise<CallToolResult> => {
-    const who = extra.authInfo?.clientId ?? "stdio"; // over stdio, a process serves one agent
+    const { clientId = "stdio", extra: more = {} } = extra.authInfo ?? {}; // over stdio, a process serves one agent
+    const who = String(more["userId"] ?? clientId);
     const decision = await both.consume({ agent: ["agent", who], tool: ["agent", who, name] });
     if (decision.allowed) return handler(args, extra);
     // An error result, and no exception: a model reads it.
     const seconds = retryAfterSeconds(decision) ?? 1;
-    const text = `Too many calls. Call the tool ${name} again in ${seconds} s, not earlier. Until then, go on with other work.`;
-    return { isError: true, content: [{ type: "text", text }], structuredContent: { code: "rate_limited", retry_after: seconds } };
+    const isLimited = decision.reason === "limited";
+    const why = isLimited ? "Too many calls." : "The limits cannot be read now.";
+    const text = `${why} Call the tool ${name} again in ${seconds} s, not earlier. Until then, go on with other work.`;
+    return { isError: true, content: [{ type: "text", text }], structuredContent: { code: isLimited ? "rate_limited" : decision.reason, retry_after: seconds } };
   };
 }

@@ -1,4 +1,4 @@
-/** tRPC 11 on its fetch adapter: `export const limitedProcedure = t.procedure.use(limit)`. */
+/** tRPC 11 on its fetch adapter: `export const limitedProcedure = t.procedure.use(makeLimit(store))`. */
 import { initTRPC, TRPCError } from "@trpc/server";
 import { createLimiter, MemoryStore, perMinute, RefusedError, type Store } from "sluice";
 import { retryAfterSeconds } from "sluice/http";
@@ -27,6 +27,6 @@ export function makeLimit(store: Store = new MemoryStore()) {
     if (decision.allowed) return next();
     const seconds = retryAfterSeconds(decision);
     if (seconds !== null) resHeaders.set("Retry-After", String(seconds));
-    throw new TRPCError({ code: CODES[decision.reason], message: `Try again in ${seconds} s.`, cause: new RefusedError(decision) });
+    throw new TRPCError({ code: CODES[decision.reason], message: seconds === null ? "This call can never fit." : `Try again in ${seconds} s.`, cause: new RefusedError(decision) });
   });
 }

@@ -9,7 +9,7 @@ export function ExportForm() {
       <button disabled={isPending}>Export</button>
       {state?.error === null && <p>Ready: {state.file}</p>}
       {state?.error === "signed_out" && <p>Sign in first.</p>}
-      {state?.error === "rate_limited" && <p>Too many exports. Try again in {state.retryAfter} seconds.</p>}
+      {state?.error === "rate_limited" && <p>Too many exports. Try again in {state.retryAfter ?? 1} seconds.</p>}
     </form>
   );
 }
