@@ -1,7 +1,7 @@
 // Each row of README's table "then / add", pasted into the sample above it. The services project compiles the same texts.
 import { expect, test } from "vitest";
 import { pastedRows } from "./helpers/readme-rows.js";
-import { started } from "./helpers/started.js";
+import { started, stopClocks } from "./helpers/started.js";
 
 /** What a response says of the budget, without the time to the end of the month. */
 const told = (answer: Response): string => `${answer.status} ${answer.headers.get("ratelimit-policy") ?? ""} ${(answer.headers.get("ratelimit") ?? "").replace(/(?<=r=49999);t=\d+/, "")}`.trim();
@@ -15,11 +15,13 @@ test.each([
   ["several limits", '200 "api:second";q=10;w=1, "api:month";q=50000;w=2678400 "api:second";r=9;t=1, "api:month";r=49999'],
   ["signed-in users", "401"],
 ])("%s", async (row, wanted) => {
+  stopClocks();
   const { origin } = await started(pastedRows().get(row) as string);
   expect(told(await fetch(origin))).toBe(wanted);
 });
 
 test("a stricter route draws on both limits, and a refusal of the second leaves the first charged", async () => {
+  stopClocks(); // a token comes back in 0.6 s
   const { origin } = await started(pastedRows().get("a stricter route") as string);
   const report = (): Promise<Response> => fetch(`${origin}/reports`, { method: "POST" });
   for (let i = 0; i < 3; i++) expect((await report()).status).not.toBe(429);

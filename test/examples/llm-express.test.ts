@@ -1,14 +1,13 @@
 // The small gateway of the guide, as a reader copies it: port 3000 becomes any free one.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { ROOT } from "../helpers/docs-read.js";
 import { soon } from "../helpers/soon.js";
-import { started } from "../helpers/started.js";
+import { started, stopClocks } from "../helpers/started.js";
 
 test("takes the estimate, gives back what the answer did not use, and names the limit of one that never fits", async () => {
-  const clocks = [vi.spyOn(performance, "now").mockReturnValue(0), vi.spyOn(Date, "now").mockReturnValue(0)]; // it has the default ones
-  onTestFinished(() => clocks.forEach((clock) => clock.mockRestore()));
+  stopClocks();
   const { origin } = await started(readFileSync(join(ROOT, "examples/llm/express.ts"), "utf8"));
   const url = `${origin}/chat`;
   const ask = async (body: unknown, authorization = "Bearer ann-key") => {
@@ -28,8 +27,7 @@ test("takes the estimate, gives back what the answer did not use, and names the 
 });
 
 test("a stream settles what was sent, whole or up to the part at which the client left", async () => {
-  const clocks = [vi.spyOn(performance, "now").mockReturnValue(0), vi.spyOn(Date, "now").mockReturnValue(0)];
-  onTestFinished(() => clocks.forEach((clock) => clock.mockRestore()));
+  stopClocks();
   const { origin } = await started(readFileSync(join(ROOT, "examples/llm/express.ts"), "utf8"));
   const stream = (most: number, signal: AbortSignal | null = null) =>
     fetch(`${origin}/chat/stream`, { method: "POST", signal, headers: { authorization: "Bearer ann-key", "content-type": "application/json" }, body: JSON.stringify({ prompt: "1234", max_tokens: most }) });

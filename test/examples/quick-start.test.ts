@@ -1,9 +1,9 @@
 // The first sample of the README and of the site's home page, on each framework, as users run it: port 3000 becomes any free one.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { ROOT } from "../helpers/docs-read.js";
-import { started } from "../helpers/started.js";
+import { started, stopClocks } from "../helpers/started.js";
 
 type Ask = () => Promise<Response>;
 
@@ -35,11 +35,7 @@ async function start(name: string): Promise<Ask> {
 }
 
 test.each(names)("%s serves 100 requests at once, and refuses the next for up to a second", async (name) => {
-  // The samples have the default clock, which looks at both.
-  const clocks = [vi.spyOn(performance, "now").mockReturnValue(0), vi.spyOn(Date, "now").mockReturnValue(0)];
-  onTestFinished(() => {
-    for (const clock of clocks) clock.mockRestore();
-  });
+  stopClocks();
   const ask = await start(name);
   const answers: { readonly status: number; readonly headers: Headers; readonly text: string }[] = [];
   for (let i = 0; i < 102; i++) {

@@ -28,3 +28,9 @@ export async function started(program: string): Promise<{ readonly origin: strin
   if (!server.listening) await once(server, "listening");
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, exports };
 }
+
+/** Stops both clocks that a limiter looks at by default, until the test ends. */
+export function stopClocks(): void {
+  const clocks = [vi.spyOn(performance, "now").mockReturnValue(0), vi.spyOn(Date, "now").mockReturnValue(0)];
+  onTestFinished(() => clocks.forEach((clock) => clock.mockRestore()));
+}
