@@ -16,7 +16,7 @@ export function limitMcpTools(store: Store) {
 
   return <Args, More extends Extra>(name: string, handler: Handler<Args, More>) => async (args: Args, extra: More): Promise<CallToolResult> => {
     const { clientId = "stdio", extra: more = {} } = extra.authInfo ?? {}; // over stdio, a process serves one agent
-    const who = String(more["userId"] ?? clientId);
+    const who = typeof more["userId"] === "string" ? more["userId"] : clientId;
     const decision = await both.consume({ agent: ["agent", who], tool: ["agent", who, name] });
     if (decision.allowed) return handler(args, extra);
     // An error result, and no exception: a model reads it.
