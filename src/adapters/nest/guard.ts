@@ -10,8 +10,8 @@ import type { AnyRequest, NestGate, NestLimits } from "./limits.js";
  * class. A refusal is a {@link RateLimitException}, or what `respond` answers.
  *
  * Bind it after the guard that signs callers in. Guards of `APP_GUARD` run before those of controllers. A request that
- * reaches it twice is charged once. It is for HTTP, and for GraphQL with the option `getRequest`. In any other context
- * it throws.
+ * reaches it twice is charged once. It is for HTTP, and for GraphQL with the option `getRequest`: there it charges each
+ * operation once, which has a context object of its own. In any other context it throws.
  * @example
  * @Module({
  *   imports: [
@@ -46,10 +46,12 @@ export class RateLimitGuard implements CanActivate {
     const gate = this.#limits.gateFor(context.getHandler(), context.getClass());
     if (gate === null) return true;
     const exchange = this.#exchangeOf(context);
-    const known = verdictsOf(gate).get(exchange.request);
+    // The operations of a WebSocket share the request of its upgrade, and each has a GraphQL context of its own.
+    const charged = exchange.isHttp ? exchange.request : context.getArgByIndex<object>(2);
+    const known = verdictsOf(gate).get(charged);
     if (known !== undefined) return (await known).outcome !== "refuse" || answerInNest(await known, exchange);
     const verdict = Promise.resolve(gate(exchange.request, [context]));
-    verdictsOf(gate).set(exchange.request, verdict);
+    verdictsOf(gate).set(charged, verdict);
     return answerInNest(await verdict, exchange);
   }
 
@@ -72,7 +74,7 @@ Inject(LIMITS)(RateLimitGuard, undefined, 0);
 
 const verdicts = new WeakMap<NestGate, WeakMap<object, Promise<Verdict>>>(); // a gate belongs to one copy of the package
 
-/** The verdicts of a gate by their requests: a request that comes twice is charged once. */
+/** The verdicts of a gate by their requests, or GraphQL contexts: one that comes twice is charged once. */
 function verdictsOf(gate: NestGate): WeakMap<object, Promise<Verdict>> {
   let own = verdicts.get(gate);
   if (own === undefined) verdicts.set(gate, (own = new WeakMap()));

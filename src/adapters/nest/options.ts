@@ -45,8 +45,9 @@ export type RateLimitModuleOptions<Request = NestRequest, Response = NestRespons
 /** How the guard finds the request where there is more than HTTP. */
 export interface ContextOptions<Request = NestRequest> {
   /**
-   * Returns the HTTP request of a GraphQL resolver's context. All fields of one request are charged once. Without this
-   * option, the guard throws for a resolver. It throws in every other context, such as a gateway's.
+   * Returns the HTTP request of a GraphQL resolver's context. All fields of one operation are charged once for each
+   * limit, and the operations of a batch or a WebSocket each: the GraphQL server makes a context object for each.
+   * Without this option, the guard throws for a resolver. It throws in every other context, such as a gateway's.
    */
   readonly getRequest?: ((context: ExecutionContext) => Request) | undefined;
   /**

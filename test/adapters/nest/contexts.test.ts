@@ -45,13 +45,31 @@ describe("a context that is not HTTP", () => {
     await expect((await guardWith({ getRequest: () => ({ headers: {} }) })).canActivate(contextOf("ws"))).rejects.toThrow(/a context of ws in Gateway/);
   });
 
+  test("charges each operation of a WebSocket, whose operations share the request of its upgrade", async () => {
+    const policy = { name: "api", capacity: 2, refill: perMinute(2) };
+    const getRequest = (context: ExecutionContext) => context.getArgByIndex<{ request: never }>(2).request;
+    const guard = await guardWith({ getRequest, policy });
+    const request = { headers: { upgrade: "websocket" }, user: { id: "ann" } };
+    const told: unknown[] = [];
+    for (let i = 0; i < 3; i++) {
+      const operation = { request };
+      for (let field = 0; field < 2; field++) {
+        const call = guard.canActivate(contextOf("graphql", [undefined, {}, operation, {}]));
+        told.push(await call.catch((error: unknown) => (error as RateLimitException).getStatus()));
+      }
+    }
+    expect(told).toEqual([true, true, true, true, 429, 429]);
+    expect(decisionsOf(request).map(({ remaining }) => remaining)).toEqual([0]); // the last one: a long socket keeps no list
+  });
+
   describe.each(platforms)("of GraphQL on $platform", (platform) => {
     test("charges a request once for all of its fields, and refuses each", async () => {
       @Controller()
       class Fields {
         constructor(readonly guard: RateLimitGuard) {}
         @SkipRateLimit() @Get("fields") async fields(@Req() request: object, @Res({ passthrough: true }) response: object): Promise<unknown> {
-          const call = (): Promise<unknown> => this.guard.canActivate(contextOf("graphql", [undefined, {}, { request, response }, {}]));
+          const shared = { request, response };
+          const call = (): Promise<unknown> => this.guard.canActivate(contextOf("graphql", [undefined, {}, shared, {}]));
           const all = await Promise.allSettled([call(), call(), call()]);
           const told = all.map((each) => (each.status === "fulfilled" ? each.value : (each.reason as RateLimitException).getStatus()));
           return { told, decisions: decisionsOf(request).map(({ remaining }) => remaining) };
