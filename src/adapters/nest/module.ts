@@ -63,8 +63,6 @@ export class RateLimitModule implements OnModuleInit {
 
   /** @internal */
   onModuleInit(): void {
-    // A worker without a server has controllers that nobody calls.
-    if (!this.#host.httpAdapter) return;
     // A test may have replaced them.
     const provided = [RateLimitGuard, RateLimitInterceptor].map((type) => this.#ref.get<object>(type as Type));
     const isLimit = (each: unknown): boolean =>
@@ -72,12 +70,9 @@ export class RateLimitModule implements OnModuleInit {
     const config = this.#config;
     const before = [...config.getGlobalGuards(), ...config.getGlobalRequestGuards().map(({ metatype }) => metatype)];
     const after = [...config.getGlobalInterceptors(), ...config.getGlobalRequestInterceptors().map(({ metatype }) => metatype)];
-    checkBindings(decoratedIn(this.#modules), isLimit, [...before, ...after].some(isLimit));
-    const [guarded] = before.some(isLimit) ? guardedIn(this.#modules, isLimit) : [];
-    if (guarded === undefined) return;
-    this.#limits.orderCure =
-      `RateLimitGuard is an APP_GUARD and runs before the guards of ${guarded}. If one of those signs callers in, write ` +
-      "@UseGuards(AuthGuard, RateLimitGuard) there, or make RateLimitInterceptor an APP_INTERCEPTOR: it runs after all guards";
+    const hasServer = Boolean(this.#host.httpAdapter); // a worker has routes that nobody calls
+    checkBindings(decoratedIn(this.#modules), isLimit, !hasServer || [...before, ...after].some(isLimit));
+    this.#limits.orderCure = orderCure(before, this.#modules, isLimit);
   }
 }
 
@@ -98,4 +93,23 @@ function makeLimits(options: ConstructorParameters<typeof NestLimits>[0], module
     throw new TypeError(`Expected one RateLimitModule in the application, got ${own.length}. Write @RateLimit for other limits`);
   }
   return new NestLimits(options, decoratedIn(modules));
+}
+
+/** What to write where a guard that may sign callers in runs after the limiter. Undefined where none does. */
+function orderCure(
+  globals: readonly unknown[], modules: ModulesContainer, isLimit: (guard: unknown) => boolean,
+): string | undefined {
+  const at = globals.findIndex(isLimit);
+  if (at === -1) return undefined;
+  const later = globals.slice(at).find((guard) => !isLimit(guard));
+  if (later !== undefined) {
+    const { name } = (typeof later === "function" ? later : (later as object).constructor) as Function;
+    return `RateLimitGuard runs before ${name}. If that signs callers in, put RateLimitGuard after it in \`providers\``;
+  }
+  const [guarded] = guardedIn(modules, isLimit);
+  if (guarded === undefined) return undefined;
+  return (
+    `RateLimitGuard is an APP_GUARD and runs before the guards of ${guarded}. If one of those signs callers in, write ` +
+    "@UseGuards(AuthGuard, RateLimitGuard) there, or make RateLimitInterceptor an APP_INTERCEPTOR: it runs after all guards"
+  );
 }

@@ -8,10 +8,13 @@ export interface LimitedPlace {
   /** "ReportsController.create", or "ReportsController" for the class. */
   readonly where: string;
   /** The handler, or all of the class. */
-  readonly handlers: readonly object[];
+  readonly handlers: readonly Handler[];
   /** What `@RateLimit` got. */
   readonly limit: Exclude<AskedLimit, false>;
 }
+
+/** A handler, and its name, such as "ReportsController.create". */
+type Handler = readonly [where: string, handler: object];
 
 /** A class. */
 export interface Class {
@@ -24,9 +27,8 @@ const scanner = new MetadataScanner();
 /** Every class that has an own `@RateLimit`, and every handler. */
 export function decoratedIn(modules: ModulesContainer): readonly LimitedPlace[] {
   return classesOf(modules).flatMap(({ type, isController }) => {
-    const all = handlersOf(type);
-    const own = all.map(([where, handler]) => ({ type, isController, where, handlers: [handler], limit: metadataOf(handler) }));
-    const handlers = all.map(([, handler]) => handler);
+    const handlers = handlersOf(type);
+    const own = handlers.map((each) => ({ type, isController, where: each[0], handlers: [each], limit: metadataOf(each[1]) }));
     const ofClass = { type, isController, where: type.name, handlers, limit: metadataOf(type) };
     return [ofClass, ...own].flatMap(({ limit, ...each }) => (limit ? [{ ...each, limit }] : []));
   });
@@ -61,6 +63,11 @@ export function isResolver(handler: object): boolean {
   return getMetadataKeys(handler).some((key) => String(key).startsWith("graphql:"));
 }
 
+/** Whether a resolver resolves a field of an object, and not a query, a mutation or a subscription. */
+export function isField(handler: object): boolean {
+  return readMetadata("graphql:resolve_property", handler) !== undefined;
+}
+
 function readMetadata(key: string, target: object): unknown {
   return (Reflect as unknown as { getMetadata(key: string, target: object): unknown }).getMetadata(key, target);
 }
@@ -74,7 +81,7 @@ function classesOf(modules: ModulesContainer): ReadonlyArray<{ readonly type: Cl
   return [...found].map(([type, isController]) => ({ type, isController }));
 }
 
-function handlersOf({ name, prototype }: Class): ReadonlyArray<readonly [where: string, handler: object]> {
+function handlersOf({ name, prototype }: Class): readonly Handler[] {
   return scanner.getAllMethodNames(prototype).map((method) => [
     `${name}.${method}`, (prototype as Readonly<Record<string, object>>)[method] as object,
   ]);

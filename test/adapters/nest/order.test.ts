@@ -71,6 +71,11 @@ describe("the warning of 20 requests without a key", () => {
     await statuses(express, { controllers: [OwnController], providers: [limited] }, "GET /own", 20);
   });
 
+  test("names the order of `providers`, where a global guard comes after the limiter", async () => {
+    expectWarnings(`${FIRST}RateLimitGuard runs before AuthGuard. If that signs callers in, put RateLimitGuard after it in \`providers\``);
+    await statuses(express, { controllers: [OwnController], providers: [limited, signIn] }, "GET /own", 20);
+  });
+
   test("is the usual one without such a guard", async () => {
     expectWarnings(`${FIRST}Mount the rate limit after authentication`);
     @Controller("bare")

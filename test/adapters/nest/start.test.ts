@@ -1,5 +1,5 @@
 // What stops the start of an application, and what does not.
-import { Controller, Get, Injectable, Module, UseGuards, type ModuleMetadata } from "@nestjs/common";
+import { Controller, Get, Injectable, Module, SetMetadata, UseGuards, type ModuleMetadata } from "@nestjs/common";
 import { APP_GUARD, NestFactory } from "@nestjs/core";
 import { Test } from "@nestjs/testing";
 import { daily, perHour, perMinute, whenDone } from "sluice";
@@ -85,7 +85,66 @@ describe("a decorator that no guard reads", () => {
         return "whole";
       }
     }
-    expect(await startOf({ imports: [limits()], controllers: [Whole] })).toContain("to guard Whole, which");
+    expect(await startOf({ imports: [limits()], controllers: [Whole] })).toContain("to guard Whole.whole, which has the @RateLimit of its class");
+  });
+
+  test("is refused on a class of which the guard reaches some routes alone", async () => {
+    class Base {
+      @UseGuards(RateLimitGuard) @Get("guarded") guarded(): string {
+        return "guarded";
+      }
+      @SkipRateLimit() @Get("free") free(): string {
+        return "free";
+      }
+      @UseGuards(RateLimitGuard) @RateLimit({ cost: 2 }) @Get("own") own(): string {
+        return "own";
+      }
+      helper(): string {
+        return "helper";
+      }
+    }
+    @Controller()
+    @RateLimit(reports)
+    class Some extends Base {
+      @Get("open") open(): string {
+        return "open";
+      }
+    }
+    @Controller()
+    @RateLimit(reports)
+    class All extends Base {}
+    expect(await startOf({ imports: [limits()], controllers: [Some] })).toMatch(/^Expected RateLimitGuard to guard Some\.open, which has the @RateLimit of its class, got no such guard/);
+    expect(await startOf({ imports: [limits()], controllers: [Some], providers: [limited] })).toBe("it started");
+    expect(await startOf({ imports: [limits()], controllers: [All] })).toBe("it started");
+  });
+
+  test("is refused on a resolver of which the guard reaches some queries alone, but fields need none", async () => {
+    const query = SetMetadata("graphql:resolver_type", "Query");
+    @RateLimit(reports)
+    class Fields {
+      @UseGuards(RateLimitGuard) @query guarded(): string {
+        return "guarded";
+      }
+      @SetMetadata("graphql:resolve_property", true) field(): string {
+        return "field";
+      }
+    }
+    @RateLimit(reports)
+    class Queries extends Fields {
+      @query open(): string {
+        return "open";
+      }
+    }
+    @RateLimit(reports)
+    class FieldsAlone {
+      @SetMetadata("graphql:resolve_property", true) field(): string {
+        return "field";
+      }
+    }
+    expect(await startOf({ imports: [limits()], providers: [FieldsAlone] })).toContain("to guard FieldsAlone.field, which");
+    expect(await startOf({ imports: [limits()], providers: [Fields] })).toBe("it started");
+    expect(await startOf({ imports: [limits()], providers: [Queries] })).toContain("to guard Queries.open, which has the @RateLimit of its class");
+    expect(await startOf({ imports: [limits()], providers: [Queries, limited] })).toBe("it started");
   });
 
   test("is refused on a method that is no route, and in a service", async () => {
@@ -149,6 +208,24 @@ describe("a decorator that no guard reads", () => {
     class Worker {}
     const worker = await NestFactory.createApplicationContext(Worker, { logger: false, abortOnError: false });
     await worker.close();
+  });
+
+  test("is refused on a handler of messages, also where there is no server", async () => {
+    @Controller()
+    class Messages {
+      @Get("route") @RateLimit(reports) route(): string {
+        return "route";
+      }
+      // What @MessagePattern and @EventPattern write.
+      @SetMetadata("microservices:handler_type", 1) @UseGuards(RateLimitGuard) @RateLimit(reports) onMessage(): string {
+        return "a message";
+      }
+    }
+    @Module({ imports: [limits()], controllers: [Messages], providers: [limited] })
+    class Microservice {}
+    const message = /^Expected RateLimitGuard to guard Messages\.onMessage, .*@RateLimit is for routes and GraphQL\. Elsewhere write @InjectRateLimiter/;
+    await expect(NestFactory.createApplicationContext(Microservice, { logger: false, abortOnError: false })).rejects.toThrow(message);
+    expect(await startOf({ imports: [limits()], controllers: [Messages], providers: [limited] })).toMatch(message);
   });
 });
 
