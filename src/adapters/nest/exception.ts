@@ -12,7 +12,7 @@ import type { Refusal, UnidentifiedRefusal } from "../../http/response/refusal.j
  * class SlowDown implements ExceptionFilter {
  *   catch({ refusal }: RateLimitException, host: ArgumentsHost) {
  *     const response = host.switchToHttp().getResponse();
- *     response.status(refusal.status).json({ error: refusal.message });
+ *     response.status(refusal.status).send({ error: refusal.message });
  *   }
  * }
  */
