@@ -18,10 +18,9 @@ const EXPRESS =
 
 const FASTIFY = 'import fastify from "fastify"; const app = fastify(); declare module "fastify" { interface FastifyRequest { user?: { id: string } } }';
 
-// What an application of NestJS has: providers of its own, and packages that are not installed here.
+// What an application of NestJS has: providers of its own.
 const NEST =
-  "declare class AuthGuard { canActivate(): boolean } declare class RedisModule {} declare class RedisService { readonly client: import('ioredis').Redis } " +
-  "declare const GqlExecutionContext: { create(context: object): { getContext<Context>(): Context } }; declare function ApiTooManyRequestsResponse(options: object): MethodDecorator";
+  "declare class AuthGuard { canActivate(): boolean } declare class RedisModule {} declare class RedisService { readonly client: import('ioredis').Redis }";
 
 /** The preludes, by the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {

@@ -172,5 +172,9 @@ describe("@InjectRateLimiter", () => {
       providers: [Jobs, ...["api", "reports"].map((name) => ({ provide: rateLimiterToken(name), useValue: name }))],
     }).compile();
     expect(testing.get(Jobs)).toMatchObject({ api: "api", reports: "reports" });
+
+    const app = await Test.createTestingModule({ imports: [limits()], controllers: [Reports], providers: [Jobs, limited] })
+      .overrideProvider(rateLimiterToken("api")).useValue("api").compile();
+    expect(app.get(Jobs)).toMatchObject({ api: "api", reports: { policy: { name: "reports" } } });
   });
 });
