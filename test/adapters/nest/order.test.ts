@@ -1,5 +1,5 @@
 // The order of guards, which decides whether the limiter knows the user.
-import { Controller, Get, UseGuards, UseInterceptors, type ModuleMetadata } from "@nestjs/common";
+import { Controller, Get, Scope, UseGuards, UseInterceptors, type ModuleMetadata } from "@nestjs/common";
 import { APP_INTERCEPTOR } from "@nestjs/core";
 import { perHour } from "sluice";
 import { RateLimit, RateLimitGuard, RateLimitInterceptor } from "sluice/nest";
@@ -29,6 +29,13 @@ class ReportsController {
 class LateController {
   @Get() late(): string {
     return "late";
+  }
+}
+
+@Controller("bare")
+class BareController {
+  @Get() bare(): string {
+    return "bare";
   }
 }
 
@@ -76,14 +83,19 @@ describe("the warning of 20 requests without a key", () => {
     await statuses(express, { controllers: [OwnController], providers: [limited, signIn] }, "GET /own", 20);
   });
 
+  test("names a guard of the request, too", async () => {
+    expectWarnings(`${FIRST}RateLimitGuard runs before AuthGuard. If`);
+    await statuses(express, { controllers: [BareController], providers: [limited, { ...signIn, scope: Scope.REQUEST }] }, "GET /bare", 20);
+  });
+
+  test("is the usual one where the limiter is the last global guard", async () => {
+    expectWarnings(`${FIRST}Mount the rate limit after authentication`);
+    const ask = await start(express, { imports: [refuse()], controllers: [BareController], providers: [signIn, limited] });
+    for (let i = 0; i < 20; i++) expect((await ask("GET /bare")).status).toBe(401);
+  });
+
   test("is the usual one without such a guard", async () => {
     expectWarnings(`${FIRST}Mount the rate limit after authentication`);
-    @Controller("bare")
-    class BareController {
-      @Get() bare(): string {
-        return "bare";
-      }
-    }
     await statuses(express, { controllers: [BareController], providers: [limited] }, "GET /bare", 20);
   });
 
