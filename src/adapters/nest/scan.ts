@@ -8,13 +8,13 @@ export interface LimitedPlace {
   /** "ReportsController.create", or "ReportsController" for the class. */
   readonly where: string;
   /** The handler, or all of the class. */
-  readonly handlers: readonly Handler[];
+  readonly handlers: readonly NamedHandler[];
   /** What `@RateLimit` got. */
   readonly limit: Exclude<AskedLimit, false>;
 }
 
 /** A handler, and its name, such as "ReportsController.create". */
-type Handler = readonly [where: string, handler: object];
+type NamedHandler = readonly [where: string, handler: object];
 
 /** A class. */
 export interface Class {
@@ -81,7 +81,7 @@ function classesOf(modules: ModulesContainer): ReadonlyArray<{ readonly type: Cl
   return [...found].map(([type, isController]) => ({ type, isController }));
 }
 
-function handlersOf({ name, prototype }: Class): readonly Handler[] {
+function handlersOf({ name, prototype }: Class): readonly NamedHandler[] {
   return scanner.getAllMethodNames(prototype).map((method) => [
     `${name}.${method}`, (prototype as Readonly<Record<string, object>>)[method] as object,
   ]);
