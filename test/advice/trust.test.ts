@@ -42,7 +42,7 @@ test("every setting for proxies stands in a text that is carried out", () => {
   // warnings.md is made from setup-codes.ts, test/examples/login.test.ts carries out the sample of a login, and a comment of
   // the quick start repeats the settings.
   const quickStart = ["README.md", "docs/README.md", "examples/quick-start/express.ts", "examples/quick-start/fastify.ts", "examples/quick-start/nest.ts"];
-  const elsewhere = ["docs/guides/login.md", "examples/login/express.ts", "src/warnings/setup-codes.ts", ...quickStart];
+  const elsewhere = ["docs/adapters/nest.md", "docs/guides/login.md", "examples/login/express.ts", "src/warnings/setup-codes.ts", ...quickStart];
   expect(found.filter((file) => !elsewhere.includes(file))).toEqual(["docs/guides/choosing-a-key.md", "docs/guides/warnings.md", "src/diagnostics/requests/addresses.ts"]);
   // platforms.test.ts carries out the settings behind a platform.
   const textOf = (file: string): string => readFileSync(file, "utf8").replace(/### Behind a platform[^]*?(?=\n###)/, "");
