@@ -19,12 +19,14 @@ const OPTIONS = Symbol.for("sluice.nest.options");
 export class RateLimitModule implements OnModuleInit {
   readonly #limits: NestLimits;
   readonly #modules: ModulesContainer;
-  readonly #config: ApplicationConfig;
+  readonly #config: ApplicationConfig | undefined;
   readonly #host: HttpAdapterHost;
   readonly #ref: ModuleRef;
 
   /** @internal */
-  constructor(limits: NestLimits, modules: ModulesContainer, config: ApplicationConfig, host: HttpAdapterHost, ref: ModuleRef) {
+  constructor(
+    limits: NestLimits, modules: ModulesContainer, config: ApplicationConfig | undefined, host: HttpAdapterHost, ref: ModuleRef,
+  ) {
     this.#limits = limits;
     this.#modules = modules;
     this.#config = config;
@@ -67,13 +69,17 @@ export class RateLimitModule implements OnModuleInit {
     const provided = [RateLimitGuard, RateLimitInterceptor].map((type) => this.#ref.get<object>(type as Type));
     const isLimit = (each: unknown): boolean =>
       provided.includes(each as object) || [each, (Object(each) as object).constructor].some((type) => LIMITS in Object(type));
-    const config = this.#config;
-    const before = [...config.getGlobalGuards(), ...config.getGlobalRequestGuards().map(({ metatype }) => metatype)];
-    const after = [...config.getGlobalInterceptors(), ...config.getGlobalRequestInterceptors().map(({ metatype }) => metatype)];
+    const config = this.#config; // NestJS 10 gives none to a worker without a server
+    const before = config ? [...config.getGlobalGuards(), ...config.getGlobalRequestGuards().map(typeOf)] : [];
+    const after = config ? [...config.getGlobalInterceptors(), ...config.getGlobalRequestInterceptors().map(typeOf)] : [];
     const hasServer = Boolean(this.#host.httpAdapter); // a worker has routes that nobody calls
     checkBindings(decoratedIn(this.#modules), isLimit, !hasServer || [...before, ...after].some(isLimit));
     this.#limits.orderCure = orderCure(before, this.#modules, isLimit);
   }
+}
+
+function typeOf({ metatype }: { readonly metatype: unknown }): unknown {
+  return metatype;
 }
 
 const injected = [LIMITS, ModulesContainer, ApplicationConfig, HttpAdapterHost, ModuleRef];
