@@ -33,7 +33,7 @@ const skill = read("skills/sluice/SKILL.md").replace(
   (_, start, end) => `${start}\n${optionTables(read("docs/options.md"))}\n${end}`,
 );
 const files = [["skills/sluice/SKILL.md", skill]];
-for (const file of readdirSync(join(ROOT, "docs/moving")).filter((name) => name.startsWith("from-")).sort()) {
+for (const file of readdirSync(join(ROOT, "docs/moving")).filter((name) => name.startsWith("from-") && name !== "from-rc1.md").sort()) {
   files.push([`skills/sluice/moves/${file}`, standalone(read(`docs/moving/${file}`), "docs/moving")]);
 }
 

@@ -73,15 +73,12 @@ const policy = { name: "api", capacity: 30, refill: perSecond(5) };
 ${call};
 `;
 
-  test("hovering over an option of the module and of a decorator shows its documentation", slow, () => {
+  test("hovering over an option of forRootAsync and of a decorator shows its documentation", slow, () => {
     const options: [written: string, documentation: string][] = [
-      ['RateLimitModule.forRoot({ pol|icy, key: () => "ann" })', "The limits of each key"],
-      ['RateLimitModule.forRoot({ policy, k|ey: () => "ann" })', "Returns the caller's key"],
-      ['RateLimitModule.forRoot({ policy, key: () => "ann", getReq|uest: () => ({ headers: {} }) })', "Returns the HTTP request"],
       ['RateLimitModule.forRootAsync({ useFactory: () => ({ policy, unid|entified: "refuse", key: () => "ann" }) })', "How callers without a key are treated"],
       ["RateLimit({ co|st: 2 })", "The tokens"],
     ];
-    for (const [written, documentation] of options) expect(editor.hover(callingNest(written))).toContain(documentation);
+    expect(options.filter(([written, documentation]) => !editor.hover(callingNest(written)).includes(documentation))).toEqual([]);
   });
 
   test("the error for a missing key names the key", slow, () => {

@@ -52,7 +52,7 @@ export const SENT_POLLUTIONS: Readonly<Record<string, unknown>> = {
 
 /** What the platform itself reads of `Object.prototype`, such as in `import(name)` and `new Request(url)`. No package can help there. */
 export const OF_THE_PLATFORM = [
-  "body", "cache", "cancel", "credentials", "get", "headers", "method", "mode", "path", "redirect", "set", "signal", "size", "source", "start", "status",
+  "body", "cache", "cancel", "credentials", "get", "handle", "headers", "method", "mode", "path", "redirect", "set", "signal", "size", "source", "start", "status",
   "statusText", "then", "type", "value", "window", "writable",
 ];
 

@@ -1,3 +1,4 @@
+import { memberOf } from "../../core/check.js";
 import type { Decision } from "../../core/decision.js";
 import { UNIDENTIFIED, type Key } from "../../core/key.js";
 import type { Policy } from "../../core/policy.js";
@@ -83,7 +84,7 @@ function createIdentityCheck(
   const warn = (what: string): void =>
     warnOnce(
       "SLUICE_UNIDENTIFIED",
-      `${what}: \`key\` returned nothing for them. ${EFFECTS[unidentified]}. ${reader.orderCure?.() ?? MOUNT}`,
+      `${what}: \`key\` returned nothing for them. ${EFFECTS[unidentified]}. ${memberOf(reader, "orderCure")?.() ?? MOUNT}`,
     );
 
   return (caller, refused = false) => {
