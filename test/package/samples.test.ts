@@ -51,9 +51,11 @@ function link(name: string, folder: string): void {
 const exported = (text: string): string =>
   text.replace(/^(?=(?:const|let|function|async function|class|abstract class|interface|type) (?!app = express\(|redis = createClient\())/gm, "export ");
 
-const isSample = ({ language, mark, text }: Fence): boolean => language === "ts" && mark !== "part" && !(mark === "file" && /from "\.\//.test(text));
+/** Decorators of NestJS need other flags: nest.test.ts compiles them. */
+const hasDecorators = (text: string): boolean => /^\s*@[A-Z]\w*\(/m.test(text) || /\(@[A-Z]\w*\(/.test(text);
+const isSample = ({ language, mark, text }: Fence): boolean => language === "ts" && !hasDecorators(text) && mark !== "part" && !(mark === "file" && /from "\.\//.test(text));
 const samples = [...pages(), "skills/sluice/SKILL.md"].flatMap(fencesOf).filter(isSample);
-const files = readdirSync("examples", { recursive: true, encoding: "utf8" }).filter((file) => /\.m?ts$/.test(file) && !/^hosts\/|node_modules|^(?:server|simulate)\/|^mobile-client\/main/.test(file));
+const files = readdirSync("examples", { recursive: true, encoding: "utf8" }).filter((file) => /\.m?ts$/.test(file) && !/^hosts\/|node_modules|^(?:server|simulate)\/|^mobile-client\/main|^quick-start\/nest/.test(file));
 
 /** Modules that no package here declares. */
 const declared = ["test/helpers/node-sqlite.d.ts", "test/helpers/nest-packages.d.ts", "test/runtimes/workerd/cloudflare.d.ts"];
