@@ -49,7 +49,7 @@ function link(name: string, folder: string): void {
  * a client of Redis, stays inside: its own types are not portable.
  */
 const exported = (text: string): string =>
-  text.replace(/^(?=(?:const|let|function|async function|class|abstract class|interface|type) (?!app = express\(|redis = createClient\())/gm, "export ");
+  text.replace(/^(?=(?:const|let|function|async function|class|abstract class|interface|type) (?!app = express\(|redis = createClient\(|limits = RateLimitModule\.))/gm, "export ");
 
 /** Decorators of NestJS need other flags: nest.test.ts compiles them. */
 const hasDecorators = (text: string): boolean => /^\s*@[A-Z]\w*\(/m.test(text) || /\(@[A-Z]\w*\(/.test(text);
