@@ -15,8 +15,9 @@ export function limitMcpTools(store: Store) {
   const both = combine({ agent, tool });
 
   return <Args, More extends Extra>(name: string, handler: Handler<Args, More>) => async (args: Args, extra: More): Promise<CallToolResult> => {
-    const { clientId = "stdio", extra: more = {} } = extra.authInfo ?? {}; // over stdio, a process serves one agent
-    const who = typeof more["userId"] === "string" ? more["userId"] : clientId;
+    const { authInfo } = extra;
+    const userId = authInfo?.extra?.["userId"];
+    const who = typeof userId === "string" ? userId : (authInfo?.clientId ?? "stdio"); // over stdio, a process serves one agent
     const decision = await both.consume({ agent: ["agent", who], tool: ["agent", who, name] });
     if (decision.allowed) return handler(args, extra);
     // An error result, and no exception: a model reads it.

@@ -44,7 +44,7 @@ class Rest {
   }
 }
 
-const limits = (more: Partial<RateLimitModuleOptions> = {}) =>
+const limits = (more: Pick<RateLimitModuleOptions, "getRequest"> = {}) =>
   RateLimitModule.forRoot({
     store: new MemoryStore({ clock: new ManualClock() }),
     policy: { name: "api", refill: perMinute(2) },

@@ -7,7 +7,7 @@ const NO_REQUESTS = "@RateLimit is for routes and GraphQL. Elsewhere write @Inje
 /**
  * Throws for the first route or resolver whose `@RateLimit` no guard reads, and for a `@RateLimit` on anything else.
  * `isLimit` recognizes RateLimitGuard and RateLimitInterceptor, and `isGlobal` says whether one of them is before all
- * routes and resolvers, or nobody calls those.
+ * routes and resolvers, or the process does not serve them.
  */
 export function checkBindings(decorated: readonly LimitedPlace[], isLimit: (guard: unknown) => boolean, isGlobal: boolean): void {
   for (const { type, handlers, where, isController } of decorated) {

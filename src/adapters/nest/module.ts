@@ -72,7 +72,7 @@ export class RateLimitModule implements OnModuleInit {
     const config = this.#config; // NestJS 10 gives none to a worker without a server
     const before = config ? [...config.getGlobalGuards(), ...config.getGlobalRequestGuards().map(typeOf)] : [];
     const after = config ? [...config.getGlobalInterceptors(), ...config.getGlobalRequestInterceptors().map(typeOf)] : [];
-    const hasServer = Boolean(this.#host.httpAdapter); // a worker has routes that nobody calls
+    const hasServer = Boolean(this.#host.httpAdapter); // a worker does not serve its routes
     checkBindings(decoratedIn(this.#modules), isLimit, !hasServer || [...before, ...after].some(isLimit));
     this.#limits.orderCure = orderCure(before, this.#modules, isLimit);
   }
