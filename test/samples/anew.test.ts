@@ -14,7 +14,8 @@ const SCHEMA = `samples_${process.pid}`;
 
 /** Why rows are not run here so often. Tested in this order on the row's name and text. */
 const REASONS: readonly (readonly [reason: string, is: RegExp])[] = [
-  ["has packages of its own: npm run check:hosts", /^examples\/hosts\//],
+  ["has packages of its own: npm run check:hosts", /^examples\/hosts\/| from "@nestjs\/(?:graphql|swagger)"/],
+  ["its server starts later: once", /\nvoid NestFactory/],
   ["a program, which ends with its process", /^examples\/(?:[\w-]+\/)*main\.ts\n(?![^]*\nif \(import\.meta\.url)/],
   ["the script of a page: it needs a browser", /^examples\/(?:admin|server\/demo)\/page\//],
   ["a file of tests: its runner runs it", / from "(?:vitest|node:test)"/],
@@ -100,6 +101,12 @@ describe("run once", () => {
   test.each(once("simulates").map((row) => [row.name, row] as const))("%s", async (_, row) => {
     watchTimers();
     await runOnce(row);
+  });
+  test.each(once("starts later").map((row) => [row.name, row] as const))("%s", async (_, row) => {
+    await runOnce(row);
+    await vi.waitFor(() => expect(servers[0]?.listening).toBe(true), { timeout: 20_000 });
+    servers.pop()?.close();
+    expect(told).toEqual([]);
   });
   test.each(once("20 MB").map((row) => [row.name, row] as const))("%s", async (_, row) => {
     await runOnce(row);

@@ -20,7 +20,8 @@ test("every option of docs/options.md is in it", () => {
   expect(options.filter((name) => !skill.includes(`| \`${name}\` |`))).toEqual([]);
 });
 
-const moves = readdirSync(join(ROOT, "docs/moving")).filter((file) => file.startsWith("from-"));
+// "From rc.1" is for users of sluice, and is not in it.
+const moves = readdirSync(join(ROOT, "docs/moving")).filter((file) => file.startsWith("from-") && file !== "from-rc1.md");
 
 test.each(moves)("the move %s has every option of its guide, and is in the list", (file) => {
   const names = namesIn(read(`docs/moving/${file}`));
