@@ -5,12 +5,12 @@ import { serve } from "@hono/node-server";
 import express from "express";
 import Fastify from "fastify";
 import { Hono } from "hono";
-import { MemoryStore } from "../dist/memory.js";
-import { casStore } from "../dist/cas.js";
 import { rateLimit as onExpress } from "../dist/express.js";
 import { rateLimit as onFastify } from "../dist/fastify.js";
 import { rateLimit as onHono } from "../dist/hono.js";
+import { MemoryStore } from "../dist/index.js";
 import { rateLimit as onNode } from "../dist/node.js";
+import { casStore } from "../dist/store.js";
 import { rateLimit as onWeb } from "../dist/web.js";
 
 const [adapter, leak] = process.argv.slice(2);

@@ -1,9 +1,10 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { pageOf, sections, withSummary } from "../bench/report.js";
 import { twoDigits } from "../bench/summary.js";
 import { folderOf, type Results } from "../bench/results.js";
+import entries from "../entries.json" with { type: "json" };
 
 const CURE = "run `npm run report --prefix bench`";
 
@@ -58,4 +59,12 @@ test.each(sections())("the tables of %s are those of its run, which is one line"
 test("a benchmark writes where git ignores it, so the figures stay the committed ones", () => {
   const ignored = readFileSync("bench/.gitignore", "utf8").split("\n").map((line) => pathToFileURL(`bench/${line}/`).href);
   for (const rough of [true, false]) expect(ignored).toContain(folderOf(rough).href);
+});
+
+test("a benchmark imports entries that the build makes", () => {
+  const files = readdirSync("bench", { recursive: true, encoding: "utf8" }).filter((file) => /\.m?ts$|\.mjs$/.test(file) && !file.includes("node_modules"));
+  const imported = files.flatMap((file) => [...readFileSync(`bench/${file}`, "utf8").matchAll(/from "(?:\.\.\/)+dist\/([\w-]+)\.js"/g)].map(([, name]) => name as string));
+  expect(imported).toContain("store");
+  const made = Object.keys(entries.subpaths).map((path) => (path === "." ? "index" : path.slice(2)));
+  expect(imported.filter((name) => !made.includes(name))).toEqual([]);
 });
