@@ -1,4 +1,4 @@
-"""The rules for clients in other languages, as a program. docs/guides/client-in-other-languages.md gives the reasons.
+"""The rules for clients in other languages, as a program. docs/guides/client-in-other-languages.md is the guide.
 
 Needs Python 3.9 or later and nothing else. It sends no request and has no clock: `now` is the wall clock in milliseconds
 since 1970, and `random` is a number from 0 up to 1. Waits are in milliseconds and may be infinite. None means "not
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Tuple
 from http_fields import Headers, decimal, header, match_all, parse_retry_after, round_up, sent_at
 from rate_limit_fields import field_waits
 
-# Rules 1, 2 and 6 to 12: what to do next.
+# What to do next.
 
 
 class Settings(NamedTuple):
@@ -89,7 +89,7 @@ def next_step(
     return step if isinstance(step, Retry) else None
 
 
-# Rules 3 to 5: the wait in the header fields.
+# The wait in the header fields.
 
 
 class Wait(NamedTuple):
@@ -164,7 +164,7 @@ def texts_of(fields: dict[str, Any]) -> dict[str, str]:
     return {name: value if isinstance(value, str) else f"{value:.15g}" for name, value in fields.items() if isinstance(value, (str, float))}
 
 
-# Rules 5 and 14: the body. It may hold anything.
+# The body. It may hold anything.
 
 # C0, DEL, C1, the separators of lines and paragraphs, and what changes the direction of text.
 CONTROLS = "[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+"
