@@ -6,7 +6,7 @@ import { MemoryStore, perMinute } from "sluice";
 import { RateLimitGuard, RateLimitModule } from "sluice/nest";
 import { ManualClock } from "sluice/testing";
 import request from "supertest";
-import { expect, test } from "vitest";
+import { test } from "vitest";
 
 @Module({ providers: [{ provide: MemoryStore, useFactory: () => new MemoryStore() }], exports: [MemoryStore] })
 class StoreModule {}
