@@ -84,8 +84,9 @@ export type ListedLimit<Request = NestRequest> = PolicyOptions | (ListedOptions<
 type ListedOptions<Request> = Pick<RateLimitOptions<Request>, "key" | "cost" | "onStoreError" | "shadow" | "observe">;
 
 /** How `RateLimitModule.forRootAsync` makes its options. */
-export interface RateLimitAsyncOptions<Inject extends readonly unknown[], Request = NestRequest, Response = NestResponse, K = AnyKey>
-  extends Pick<ModuleMetadata, "imports"> {
+export interface RateLimitAsyncOptions<
+  Inject extends readonly unknown[], Request = NestRequest, Response = NestResponse, K = AnyKey,
+> extends Pick<ModuleMetadata, "imports"> {
   /** The providers whose instances `useFactory` gets. */
   readonly inject?: Inject & NonNullable<FactoryProvider["inject"]>;
   /** Returns the options, or a promise of them. */
