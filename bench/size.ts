@@ -28,6 +28,8 @@ interface Entry {
   readonly code: string;
   /** The module to import. */
   readonly from: string;
+  /** Of the bundler. By default "production": without the checks at setup, as in a production bundle. */
+  readonly conditions?: string[];
   /** The goal in bytes. */
   readonly goal?: number;
 }
@@ -57,13 +59,23 @@ const PEERS = [
   peer("@upstash/ratelimit", "Ratelimit"),
   peer("limiter", "RateLimiter"),
 ];
+// Not imported below: ways to make a bundle smaller or larger, and libraries of another kind.
+const EXPRESS = own("express", "rateLimit");
+const REDIS = own("redis", "RedisStore");
+const MORE: Entry[] = [
+  { ...EXPRESS, name: `${EXPRESS.name}, with the checks of development`, conditions: [] },
+  { ...EXPRESS, name: `${EXPRESS.name}, and RedisStore`, code: `${EXPRESS.code}; ${REDIS.code}` },
+  peer("rate-limiter-flexible/lib/RateLimiterMemory.js", "default"),
+  peer("p-queue", "default"),
+  peer("effect/persistence", "RateLimiter"),
+];
 
-weigh(await Promise.all([...OWN, ...PEERS].map(async (entry) => ({ entry, bytes: await bundled(entry) }))));
+weigh(await Promise.all([...OWN, ...PEERS, ...MORE].map(async (entry) => ({ entry, bytes: await bundled(entry) }))));
 await startUp();
-finish("size", ["rate-limiter-flexible", "express-rate-limit", "@fastify/rate-limit", "hono-rate-limiter", "@upstash/ratelimit", "limiter"]);
+finish("size", ["rate-limiter-flexible", "express-rate-limit", "@fastify/rate-limit", "hono-rate-limiter", "@upstash/ratelimit", "limiter", "p-queue", "effect"]);
 
 /** The bytes of an entry's bundle, minified, and then gzipped. */
-async function bundled({ code }: Entry): Promise<{ readonly minified: number; readonly gzipped: number }> {
+async function bundled({ code, conditions = ["production"] }: Entry): Promise<{ readonly minified: number; readonly gzipped: number }> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: HERE },
     bundle: true,
@@ -71,7 +83,7 @@ async function bundled({ code }: Entry): Promise<{ readonly minified: number; re
     write: false,
     format: "esm",
     platform: "node",
-    conditions: ["production"], // without the checks at setup, as in a production bundle
+    conditions,
     tsconfigRaw: {}, // use dist, not the sources
     logLevel: "error",
     external: FRAMEWORKS,

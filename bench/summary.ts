@@ -15,12 +15,12 @@ const ROWS: readonly Row[] = [
   {
     section: "decision",
     area: "[One decision in memory](#one-decision-in-memory)",
-    says: `Beside reading and writing a bare Map it takes {2 keys of 37 characters: one limit, beside a bare Map} times as long for 2 callers, {1 000 keys of 37 characters: one limit, beside a bare Map} for 1,000 and {100 000 keys of 37 characters: one limit, beside a bare Map} for 100,000. A caller takes {bytes a key} bytes.`,
+    says: `Beside reading and writing a bare Map it takes {2 keys of 37 characters: one limit, beside a bare Map} times as long for 2 callers, {1 000 keys of 37 characters: one limit, beside a bare Map} for 1,000 and {100 000 keys of 37 characters: one limit, beside a bare Map} for 100,000. A caller takes {bytes a key} bytes in a table that is as full as it gets.`,
   },
   {
     section: "gate",
     area: "[A request](#a-request)",
-    says: "With three fields sluice adds {Express 5: what three fields add, beside express-rate-limit} of what the peer adds on Express, {Node http: what three fields add, beside rate-limiter-flexible} on Node, {Fastify 5: what three fields add, beside @fastify/rate-limit} on Fastify and {Hono on Node: what three fields add, beside hono-rate-limiter} on Hono.",
+    says: "With three fields sluice adds on Fastify {Fastify 5: what three fields add, beside @fastify/rate-limit} of what the peer adds, on Express {Express 5: what three fields add, beside express-rate-limit}, on Node {Node http: what three fields add, beside rate-limiter-flexible} and on Hono {Hono on Node: what three fields add, beside hono-rate-limiter}. Where the control is shown, this run can tell nothing.",
   },
   {
     section: "redis",
@@ -73,15 +73,17 @@ export function summaryRows(find: (section: string) => Results | null): readonly
     const results = find(section);
     if (results === null) return [];
     const sentence = says.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => measuredOf(results, name));
-    return [[area, sentence, `[${results.day}, ${machineOf(results)}](../bench/results/${section}.md)`]];
+    return [[area, sentence, `[${results.day}, ${machineOf(results)}, ${results.load.toFixed(1)}](../bench/results/${section}.md)`]];
   });
-  return [["", "in one sentence", "measured on, with all figures"], ...rows];
+  return [["", "in one sentence", "day, machine, load before; all figures"], ...rows];
 }
 
 function measuredOf({ section, goals }: Results, name: string): string {
   const found = goals.find(({ goal }) => goal === name);
   if (found === undefined) throw new Error(`Expected a goal "${name}" in ${section}.json, got none. Measure it again, or change bench/summary.ts`);
-  return twoDigits(Number(found.measured.replace(/ \(.*/, "")));
+  const [, control] = /control ([\d.]+): nothing can be told/.exec(found.measured) ?? [];
+  const figure = twoDigits(Number(found.measured.replace(/ \(.*/, "")));
+  return control === undefined ? figure : `${figure} (control ${twoDigits(Number(control))})`;
 }
 
 /** "AMD EPYC" of "2 x AMD EPYC, 24 GB, linux x64". */

@@ -3,8 +3,8 @@
 //
 // A page marks such a part. `<!-- members of src/limiter/options.ts LimiterOptions.store LimiterOptions.shadow -->` begins
 // a table of these options, and `LimiterOptions` alone stands for all of its members. `<!-- codes of <file> <class> -->`
-// begins a table of the codes that the docstring of an error lists, and `<!-- warnings -->` a table and a section for each code of
-// src/warnings. `<!-- end -->` ends the part.
+// begins a table of the codes that the docstring of an error lists, and `<!-- warnings -->` the codes of production builds
+// and a section for each code of src/warnings. `<!-- end -->` ends the part.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -51,16 +51,14 @@ function codesOf(file, name) {
   return rows.map(([code, text]) => [code, text.trim()]);
 }
 
-/** A section for each warning, and a table of them. Its first paragraph is what happens, the others what to do. */
+/** The codes that production builds give, and a section for each warning. Its first paragraph is what happens, the others what to do. */
 function warnings() {
   const setup = membersOf("src/warnings/setup-codes.ts", "SETUP_CODES");
   const all = [...setup, ...membersOf("src/warnings/run-time-codes.ts", "RUN_TIME_CODES")].sort(([a], [b]) => (a < b ? -1 : 1));
-  const rows = all.map(([code, [effect]]) => `| [\`${code}\`](#${code.toLowerCase()}) | ${lowered(effect)} | ${setup.has(code) ? "no" : "yes"} |\n`);
+  const always = all.filter(([code]) => !setup.has(code)).map(([code]) => `[\`${code}\`](#${code.toLowerCase()})`);
   const sections = all.map(([code, text]) => `## ${code}\n\n${text.join("\n\n")}\n\n`);
-  return `| code | effect | in production builds |\n| --- | --- | --- |\n${rows.join("")}\n${sections.join("")}`;
+  return `Production builds give only ${always.slice(0, -1).join(", ")} and ${always.at(-1)}.\n\n${sections.join("")}`;
 }
-
-const lowered = (sentence) => (sentence[0] + sentence.slice(1)).replace(/\.$/, "").replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
 
 /** The paragraphs above each member of an interface, an object type, a union of texts or a list of texts. */
 function membersOf(file, name) {

@@ -110,13 +110,11 @@ describe("sizes", () => {
     expect(files.filter((file) => linesIn(file) > 250).length).toBeLessThanOrEqual(5);
   });
 
-  test("CONTRIBUTING.md has the rooms and what each may import", () => {
+  test("CONTRIBUTING.md has the rooms", () => {
     const text = readFileSync(new URL("../CONTRIBUTING.md", import.meta.url), "utf8");
-    const namesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string);
-    const rows = [...text.matchAll(/^\| `([\w/-]+)` \| .* \| ([^|]+) \|$/gm)].map(([, room, imports]) => [room, namesIn(imports as string)]);
-    const rooms = Object.entries(HOUSE).filter(([room]) => room !== "index" && room !== "store");
-    const plain = (room: string): string => room.replace(/\/$/, "");
-    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(rooms.map(([room, imports]) => [plain(room), imports.map(plain)])));
+    const rows = [...text.matchAll(/^\| `([\w/-]+)` \| .* \|$/gm)].map(([, room]) => room);
+    const rooms = Object.keys(HOUSE).filter((room) => room !== "index" && room !== "store");
+    expect(rows.sort()).toEqual(rooms.map((room) => room.replace(/\/$/, "")).sort());
   });
 
   test("no folder of src has more than 13 files", () => {

@@ -1,6 +1,6 @@
 // The facts. Each row has the library, the result that a caller expects (`right`), the result that the documentation
 // states (`quoted`), and a function that measures it.
-import { Duration } from "effect";
+import { Duration, Effect, Semaphore } from "effect";
 import { asksEffect, ofEffect } from "./effect.mjs";
 import { mostIn } from "./search.mjs";
 import { Redis } from "ioredis";
@@ -55,9 +55,9 @@ const month = (peer) => () => withServer(peer, { limit: 1, windowMs: 30 * DAY },
   return tally(answers);
 });
 
-const lru = (peer, more) => () => withServer(peer, { limit: 2, windowMs: 60_000, more }, async (port) => {
+const lru = (peer, more, each = 1) => () => withServer(peer, { limit: 2, windowMs: 60_000, more }, async (port) => {
   await oneByOne(port, 3, { "x-id": "blocked" });
-  for (let i = 0; i < 101; i++) await get(port, { "x-id": `other-${i}` });
+  for (let i = 0; i < 101; i++) await oneByOne(port, each, { "x-id": `other-${i}` });
   return (await oneByOne(port, 1, { "x-id": "blocked" }))[0];
 });
 
@@ -71,11 +71,13 @@ const quiet = (peer, more) => () => withServer(peer, { limit: 1, windowMs: 60_00
   return (await get(port)).headers.has("retry-after") ? "sent" : "absent";
 });
 
-const mapped = (peer) => () => withServer(
-  peer,
-  { limit: 1, windowMs: 60_000, setUp: (app) => app.setErrorHandler((_, __, reply) => reply.code(500).send("something went wrong")) },
-  async (port) => (await oneByOne(port, 2))[1],
-);
+const ANSWER_500 = {
+  [FRL]: (app) => app.setErrorHandler((_, __, reply) => reply.code(500).send("something went wrong")),
+  [ERL]: (app) => app.use((_, __, response, ___) => void response.status(500).send("something went wrong")),
+  [HRL]: (app) => app.onError((_, c) => c.text("something went wrong", 500)),
+};
+const mapped = (peer, setUp = ANSWER_500[peer]) => () =>
+  withServer(peer, { limit: 1, windowMs: 60_000, setUp }, async (port) => (await oneByOne(port, 2))[1]);
 
 // By the seconds that the first response states.
 const renewal = (peer, more = {}) => () => withServer(peer, { limit: 9, windowMs: DAY, more }, async (port) => {
@@ -88,19 +90,37 @@ function whenOf(seconds) {
   return Math.abs(seconds - toMidnight) < 2 ? "midnight" : Math.abs(seconds - DAY / 1_000) < 2 ? "24 h later" : `${seconds} s later`;
 }
 
-const atWorkInQueue = async () => {
-  const queue = new PQueue({ concurrency: 2 });
+/** The most of 20 works at once that run, where `within` runs a work or not. */
+const mostAtWork = (within) => async () => {
   let [now, most] = [0, 0];
-  await queue.addAll(Array.from({ length: 20 }, () => async () => {
+  await Promise.all(Array.from({ length: 20 }, () => within(async () => {
     most = Math.max(most, ++now);
     await pause(5);
     now -= 1;
-  }));
+  })));
   return String(most);
 };
+const withQueue = () => {
+  const queue = new PQueue({ concurrency: 2 });
+  return (work) => queue.add(work);
+};
+const withPermits = () => {
+  const permits = Effect.runSync(Semaphore.make(2));
+  return (work) => Effect.runPromise(permits.withPermits(1)(Effect.promise(work)));
+};
+// Two points that never come back by themselves.
+const withPoints = () => {
+  const limiter = new RateLimiterMemory({ points: 2, duration: 0 });
+  return (work) => limiter.consume("k").then(async () => {
+    await work();
+    await limiter.reward("k");
+  }, () => undefined);
+};
+const WITHOUT_BUDGET = { "x-ratelimit-limit": false, "x-ratelimit-remaining": false, "x-ratelimit-reset": false };
+const WHILE_AT_WORK = { skipSuccessfulRequests: true, skipFailedRequests: true };
 
-// 20 requests at once, each of which works for 0.2 s. The others have no limit on requests at work.
-const atWork = (peer) => async () => {
+// 20 requests at once, each of which works for 0.2 s.
+const atWork = (peer, more = { policy: { capacity: 2, returns: whenDone() } }) => async () => {
   let now = 0;
   let most = 0;
   const route = async () => {
@@ -109,7 +129,7 @@ const atWork = (peer) => async () => {
     now -= 1;
     return "ok";
   };
-  await withServer(peer, { more: { policy: { capacity: 2, returns: whenDone() } }, route }, (port) =>
+  await withServer(peer, { limit: 2, windowMs: 60_000, more, route }, (port) =>
     Promise.all(Array.from({ length: 20 }, () => get(port))));
   return String(most);
 };
@@ -230,26 +250,28 @@ export const facts = [
           return String((await wide.get("k")).consumedPoints);
         },
       },
-      {
-        peer: ERL, right: "1", quoted: "10",
+      ...["wide", "narrow"].map((order) => ({
+        peer: `${ERL}, the ${order} one first`, right: "1", quoted: order === "narrow" ? "1" : "10",
         observe: async () => {
           const options = { keyGenerator: () => "k", validate: false };
           const wide = expressRateLimit({ ...options, windowMs: 3_600_000, limit: 100 });
           const narrow = expressRateLimit({ ...options, windowMs: 60_000, limit: 1 });
-          const app = express().use(wide, narrow).get("/", (_, response) => void response.send("ok"));
+          const both = order === "narrow" ? [narrow, wide] : [wide, narrow];
+          const app = express().use(...both).get("/", (_, response) => void response.send("ok"));
           await listening(createServer(app), (port) => oneByOne(port, 10));
           return String((await wide.getKey("k")).totalHits);
         },
-      },
-      {
-        peer: "sluice, two limiters", right: "1", quoted: "10",
+      })),
+      ...[[100, 1], [1, 100]].map((order) => ({
+        peer: `sluice, two limiters, the one of ${order[0]} first`, right: "1", quoted: order[0] === 1 ? "1" : "10",
         observe: () => {
           const store = new MemoryStore({ clock: () => 0 });
-          const [wide, narrow] = [100, 1].map((capacity) => createLimiter({ policy: { name: `of-${capacity}`, capacity, refill: perDay(capacity) }, store }));
-          for (let i = 0; i < 10; i++) if (wide.consume("k").allowed) narrow.consume("k");
+          const [first, second] = order.map((capacity) => createLimiter({ policy: { name: `of-${capacity}`, capacity, refill: perDay(capacity) }, store }));
+          for (let i = 0; i < 10; i++) if (first.consume("k").allowed) second.consume("k");
+          const wide = order[0] === 1 ? second : first;
           return String(100 - wide.peek("k").remaining);
         },
-      },
+      })),
       {
         peer: "sluice", right: "1", quoted: "1",
         observe: () => {
@@ -269,7 +291,19 @@ export const facts = [
     claim: "memory for 100 callers, one is blocked, 101 others come by: the blocked one gets",
     rows: [
       { peer: FRL, right: "429", quoted: "200", observe: lru(FRL, { cache: 100 }) },
+      ...[ERL, HRL].map((peer) => ({ peer: `${peer}, which has no bound`, right: "429", quoted: "429", observe: lru(peer) })),
       { peer: "sluice/fastify", right: "429", quoted: "429", observe: lru("sluice/fastify", { store: new MemoryStore({ maxKeys: 100 }) }) },
+      // Where every other caller is blocked as well, one of them is forgotten.
+      { peer: "sluice/fastify, where the others are refused, too", right: "429", quoted: "200", observe: lru("sluice/fastify", { store: new MemoryStore({ maxKeys: 100 }) }, 3) },
+      {
+        peer: `${RLF}, which has no bound`, right: "429", quoted: "429",
+        observe: async () => {
+          const limiter = new RateLimiterMemory({ points: 2, duration: 60 });
+          for (let i = 0; i < 3; i++) await asks(limiter, "blocked");
+          for (let i = 0; i < 101; i++) await asks(limiter, `other-${i}`);
+          return (await asks(limiter, "blocked")) === "ok" ? "200" : "429";
+        },
+      },
     ],
   },
   {
@@ -308,6 +342,14 @@ export const facts = [
     ],
   },
   {
+    id: "U",
+    claim: "5 in 2 s: the most that one caller gets in a span just below 2 s, over many histories",
+    rows: [
+      ...[ERL, FRL, HRL, RLF, QUEUE, EFFECT, "sluice"].map((peer) => ({ peer, right: "5", quoted: "9", observe: () => mostIn(peer, 2_000) })),
+      ...["p-queue, strict", "sluice, a window"].map((peer) => ({ peer, right: "5", quoted: "5", observe: () => mostIn(peer, 2_000) })),
+    ],
+  },
+  {
     id: "V",
     claim: "5 in 2 s: the most that one caller gets in 2.2 s, over many histories",
     rows: [
@@ -323,6 +365,7 @@ export const facts = [
       { peer: ERL, right: "any", quoted: "20 x 200", observe: outage(ERL, { store: failingStore, passOnStoreError: true }) },
       { peer: FRL, right: "any", quoted: "20 x 500", observe: outage(FRL, { redis: deadRedis() }) },
       { peer: FRL, right: "any", quoted: "20 x 200", observe: outage(FRL, { redis: deadRedis(), skipOnError: true }) },
+      { peer: HRL, right: "any", quoted: "20 x 500", observe: outage(HRL, { store: failingStore }) },
       {
         peer: RLF, right: "any", quoted: "20 x error",
         observe: () => repeated(20, () => asks(new RateLimiterRedis({ storeClient: deadRedis(), points: 10, duration: 60 }), "k")),
@@ -353,6 +396,14 @@ export const facts = [
         },
       },
       {
+        peer: `${RLF}, customDuration`, right: "midnight", quoted: "midnight",
+        observe: async () => {
+          const customDuration = (DAY - (Date.now() % DAY)) / 1_000;
+          const { msBeforeNext } = await new RateLimiterMemory({ points: 9, duration: 86_400 }).consume("k", 1, { customDuration });
+          return whenOf(msBeforeNext / 1_000);
+        },
+      },
+      {
         peer: EFFECT, right: "midnight", quoted: "9600 s later",
         observe: async () => whenOf(Duration.toMillis((await ofEffect(9, DAY)()).resetAfter) / 1_000),
       },
@@ -363,7 +414,8 @@ export const facts = [
     id: "P",
     claim: "at most 2 requests at work: how many of 20 at once are",
     rows: [
-      { peer: QUEUE, right: "2", quoted: "2", observe: atWorkInQueue },
+      ...[[QUEUE, withQueue], [EFFECT, withPermits], [RLF, withPoints]].map(([peer, make]) => ({ peer, right: "2", quoted: "2", observe: () => mostAtWork(make())() })),
+      ...[ERL, HRL].map((peer) => ({ peer, right: "2", quoted: "2", observe: atWork(peer, WHILE_AT_WORK) })),
       ...["sluice/express", "sluice/fastify", "sluice/hono"].map((peer) => ({ peer, right: "2", quoted: "2", observe: atWork(peer) })),
     ],
   },
@@ -386,6 +438,7 @@ export const facts = [
     rows: [
       { peer: ERL, right: "sent", quoted: "absent", observe: quiet(ERL, { standardHeaders: false, legacyHeaders: false }) },
       { peer: HRL, right: "sent", quoted: "absent", observe: quiet(HRL, { standardHeaders: false }) },
+      { peer: FRL, right: "sent", quoted: "sent", observe: quiet(FRL, { addHeaders: WITHOUT_BUDGET, addHeadersOnExceeding: WITHOUT_BUDGET }) },
       { peer: "sluice/express", right: "sent", quoted: "sent", observe: quiet("sluice/express", { headers: [] }) },
     ],
   },
@@ -394,7 +447,8 @@ export const facts = [
     claim: "over the limit in an app whose error handler answers 500",
     rows: [
       { peer: FRL, right: "429", quoted: "500", observe: mapped(FRL) },
-      { peer: "sluice/fastify", right: "429", quoted: "429", observe: mapped("sluice/fastify") },
+      { peer: "sluice/fastify", right: "429", quoted: "429", observe: mapped("sluice/fastify", ANSWER_500[FRL]) },
+      ...[ERL, HRL].map((peer) => ({ peer, right: "429", quoted: "429", observe: mapped(peer) })),
     ],
   },
   {

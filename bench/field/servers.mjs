@@ -31,6 +31,7 @@ export async function withServer(peer, { limit = 1, windowMs = 1_000, more = {},
         : expressRateLimit({ windowMs, limit, keyGenerator: key, validate: false, ...more }),
     );
     app.get("/", async (_, response) => void response.send(await route()));
+    setUp?.(app);
     return listening(createServer(app), use);
   }
   if (peer === "@fastify/rate-limit" || peer === "sluice/fastify") {
@@ -52,5 +53,6 @@ export async function withServer(peer, { limit = 1, windowMs = 1_000, more = {},
   const key = (c) => named(c.req.header("x-id"));
   app.use(peer === "sluice/hono" ? onHono({ policy, key, ...more }) : rateLimiter({ windowMs, limit, keyGenerator: key, ...more }));
   app.get("/", async (c) => c.text(await route()));
+  setUp?.(app);
   return listening(createAdaptorServer({ fetch: app.fetch }), use);
 }

@@ -9,8 +9,8 @@ export const SETUP_CODES = [
    * **When:** one request took tokens twice from one bucket: the same key, policy name and store. Usually a middleware
    * is mounted on the application and again on a router.
    *
-   * **What to do:** mount it once. For two limits, give the second policy another name. To charge some requests more,
-   * use `cost`. **False alarm:** your code passes one request object to the handler several times, such as in a test.
+   * **What to do:** mount it once. Give a second policy another name, and to charge some requests more, use `cost`.
+   * **False alarm:** your code passes one request object to the handler several times, such as in a test.
    */
   "SLUICE_COUNTED_TWICE",
   /**
@@ -19,16 +19,16 @@ export const SETUP_CODES = [
    * **When:** a key, or a part of it, is or ends in `undefined`, `null`, `NaN` or `[object Object]`, such as
    * `user:undefined`. `[object Promise]` is a forgotten `await`.
    *
-   * **What to do:** write a tuple, `["user", request.user?.id]`, and no template. A missing part makes the caller
-   * [unidentified](choosing-a-key.md#callers-without-a-key), and the option `unidentified` decides. **False alarm:** a
-   * user's name is one of these words.
+   * **What to do:** write a tuple, `["user", request.user?.id]`, and no template. With a missing part, the option
+   * [`unidentified`](choosing-a-key.md#callers-without-a-key) decides. **False alarm:** a user's name is one of these
+   * words.
    */
   "SLUICE_KEY_HAS_NO_VALUE",
   /**
    * All callers behind a proxy share one bucket, or a caller gets a new bucket with each new address.
    *
-   * **When:** the key is an address that the request's `X-Forwarded-For` or `Forwarded` does not contain: that of a
-   * proxy. Or it is a whole IPv6 address, of which each customer has at least 2^64. The message says which.
+   * **When:** the key is the address of a proxy: the request's `X-Forwarded-For` or `Forwarded` does not contain it. Or
+   * it is a whole IPv6 address, of which each customer has at least 2^64. The message says which.
    *
    * **What to do:** [choose another key](choosing-a-key.md#the-signed-in-user), or configure [which proxies to
    * trust](choosing-a-key.md#which-proxies-to-trust) and write `addressKey(request.ip)`. Never read the field yourself:
@@ -43,8 +43,8 @@ export const SETUP_CODES = [
    * where the framework finds another one.
    *
    * **What to do:** name your proxies to the framework, and use the address that it finds: `addressKey(request.ip)`
-   * ([proxies](proxies-and-cors.md)). Where no framework does this, take the last address in the field. **False
-   * alarm:** a platform in front of the server removes what callers send.
+   * ([proxies](choosing-a-key.md#which-proxies-to-trust)). Without a framework, take the last address in the field.
+   * **False alarm:** a platform in front of the server removes what callers send.
    */
   "SLUICE_KEY_IS_HEADER",
   /**
@@ -54,15 +54,15 @@ export const SETUP_CODES = [
    * `?client[]=user&client[]=42`. It is the key of user 42.
    *
    * **What to do:** write the first part yourself: `["client", String(request.query.client)]`. **False alarm:** the
-   * caller sent a list with the same parts as your tuple.
+   * list has the same parts as your tuple.
    */
   "SLUICE_KEY_IS_LIST",
   /**
    * Nothing is limited.
    *
    * **When:** 100 limiters with one policy name and numbers were made within a minute, such as one in each request.
-   * Each has a new memory store with full buckets. Limiters made together, those with their own `clock`, and those in
-   * tests of Vitest, Jest, `node --test` or with `NODE_ENV=test` do not count.
+   * Each has a memory store with full buckets. Limiters made together, with their own `clock`, or in tests of Vitest,
+   * Jest, `node --test` or with `NODE_ENV=test` do not count.
    *
    * **What to do:** make the limiter once, beside the server: each key has its own bucket. For free and paid users,
    * [pick the policy](choosing-a-key.md#tiers). **False alarm:** tests of another runner make an app each.
@@ -83,8 +83,8 @@ export const SETUP_CODES = [
    *
    * **When:** a limiter keeps its buckets in memory on a platform that starts instances as it needs them, such as AWS
    * Lambda or Cloud Run. Or the platform counts the processes, and this is not the first one: PM2 in fork mode, Heroku,
-   * Cloud Foundry, a StatefulSet of Kubernetes. The message names the platform. Not given while `CI` is set. **Not
-   * detected:** a Deployment of Kubernetes, and the first process of any service.
+   * Cloud Foundry, a StatefulSet of Kubernetes. Not given while `CI` is set. **Not detected:** a Deployment of
+   * Kubernetes, and the first process of any service.
    *
    * **What to do:** use a [shared store](scaling.md). If there is one instance, silence the code.
    */
@@ -92,18 +92,18 @@ export const SETUP_CODES = [
   /**
    * More work runs at once than the limit in flight says, or less.
    *
-   * **When:** tokens of a [limit in flight](in-flight.md) came back after `staleAfterMs` without a settlement. Noticed
-   * at the next `consume` under the policy.
+   * **When:** tokens of a [limit in flight](in-flight.md) came back after `staleAfterMs` without a settlement. The next
+   * `consume` under the policy notices it.
    *
-   * **What to do:** write `run(limiter, key, work)`, which renews the tokens and gives them back. With `consume` alone,
-   * call `limiter.settle(key, decision, 0)` in a `finally`, with the decision itself and not a copy.
+   * **What to do:** write `run(limiter, key, work)`. With `consume` alone, call `limiter.settle(key, decision, 0)` in a
+   * `finally`, with the decision itself and not a copy.
    */
   "SLUICE_NOT_SETTLED",
   /**
    * Memory and metrics grow with your customers.
    *
-   * **When:** one store has seen 1,000 policy names, such as one for each tenant. With more it no longer notices two
-   * limiters of one name with different numbers.
+   * **When:** one store has seen 1,000 policy names, such as one for each tenant. Of further names, two limiters with
+   * different numbers go unnoticed.
    *
    * **What to do:** put the tenant into the key. For tenants with different numbers, give each request a policy of the
    * same name ([tiers](choosing-a-key.md#tiers)).
@@ -132,8 +132,7 @@ export const SETUP_CODES = [
    * A give-back acts twice, or a caller starts with a full bucket.
    *
    * **When:** decisions are settled, and the Redis server removes keys when its memory is full: its `maxmemory` is set,
-   * and `maxmemory-policy` is not `noeviction`. The mark that lets a settlement act once may go first. The store asks
-   * with `INFO`, once, if its user may.
+   * and `maxmemory-policy` is not `noeviction`. The store asks with `INFO`, once, if its user may.
    *
    * **What to do:** give the server enough memory, and set `maxmemory-policy noeviction` ([what each policy
    * removes](../stores/redis.md#what-the-server-needs)). **False alarm:** the memory never fills up.
@@ -153,9 +152,8 @@ export const SETUP_CODES = [
   /**
    * In an outage of the store, all processes together grant more or less than the limit.
    *
-   * **When:** a limiter with `onStoreError: "local"`, the default, is made over a shared store without `sharedBy`. Each
-   * process then grants half of each limit while the store is unavailable. Not while `NODE_ENV` is `test` or
-   * `production`.
+   * **When:** a limiter with `onStoreError: "local"`, the default, is made over a shared store without `sharedBy`, so
+   * each process would grant half of each limit. Not while `NODE_ENV` is `test` or `production`.
    *
    * **What to do:** set [`sharedBy`](outages.md#the-options) of the store to the number of your processes, such as
    * `new RedisStore(client, { sharedBy: 4 })`. For two processes write `sharedBy: 2`.
@@ -165,20 +163,20 @@ export const SETUP_CODES = [
    * After a stall of the store, places in flight stay taken for `staleAfterMs`.
    *
    * **When:** a policy has a [limit in flight](in-flight.md), and the client of its store gives up a call in less than
-   * 2 seconds: `commandTimeout` or `socketTimeout` of ioredis, `socketTimeout` of node-redis, `query_timeout` of pg. An
-   * answer that comes later is lost. Callers gain nothing: they wait for `timeoutMs` only.
+   * 2 seconds: `commandTimeout` or `socketTimeout` of ioredis, `socketTimeout` of node-redis, `query_timeout` of pg. A
+   * later answer is lost.
    *
-   * **What to do:** write 10 seconds, as the message says.
+   * **What to do:** write 10 seconds, as the message says. Callers still wait for `timeoutMs` only.
    */
   "SLUICE_SHORT_CLIENT_TIMEOUT",
   /**
    * Calls to the store fail, and `onStoreError` decides.
    *
    * **When:** a call failed with a TypeError, a RangeError or a ReferenceError, or the store returned no decision. The
-   * store or its client has a bug, or your code uses it wrongly, such as after closing it. The stack follows the
-   * warning.
+   * store or its client has a bug, or is used wrongly, such as after closing it.
    *
-   * **What to do:** fix what the stack shows. For a custom store, run [the store suite](writing-a-store.md).
+   * **What to do:** fix what the stack after the warning shows. For a custom store, run [the store
+   * suite](writing-a-store.md).
    */
   "SLUICE_STORE_BUG",
   /**
@@ -200,14 +198,15 @@ export const SETUP_CODES = [
    * | SQLSTATE 3D000 or 3F000 | create the database or the schema, or correct its name |
    * | `unsupported startup parameter` | [set it](../stores/postgres.md#prepared-statements-and-poolers) in the database |
    * | a client of `pg` that is not connected | write `await client.connect()`, or pass a pool |
+   *
    * **False alarm:** a failover is under way, and the client reaches the old primary for a moment.
    */
   "SLUICE_STORE_SETUP",
   /**
    * A healthy store counts as unavailable, and each process grants its own local share.
    *
-   * **When:** 5 answers in a row came after `timeoutMs` of the store. The limiter does not use late answers, and what
-   * they took stays taken. The message says how long they took.
+   * **When:** 5 answers in a row came after `timeoutMs` of the store, too late to be used. What they took stays taken.
+   * The message says how long they took.
    *
    * **What to do:** set `timeoutMs` above the slowest time that you measure, or move the store closer to the process.
    */
@@ -227,8 +226,7 @@ export const SETUP_CODES = [
    * All callers share one bucket.
    *
    * **When:** `key` returned nothing for all of the first 20 requests, or so often that the bucket of callers without a
-   * key is empty. Or a field has an address that is two networks, with and without a port, which `addressKey` does not
-   * read. The message names the field.
+   * key is empty. Or a field, which the message names, has an address that is two networks, with and without a port.
    *
    * **What to do:** look whether the limiter is mounted before the authentication or the body parser, or `key` has no
    * `return`. Give callers who are signed out [their own key](choosing-a-key.md). **False alarm:** the first requests
@@ -238,7 +236,7 @@ export const SETUP_CODES = [
   /**
    * Two limits have one name in header fields and metrics.
    *
-   * **When:** two limiters see one request, and neither policy has a name. Both are then called `default`.
+   * **When:** two limiters see one request, and neither policy has a name, so both are called `default`.
    *
    * **What to do:** give each policy a `name` that says what it limits. On one store, two policies of one name with
    * different numbers are an error.

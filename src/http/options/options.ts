@@ -96,19 +96,18 @@ export type ChargeOptions<Request, Rest extends readonly unknown[] = [], K = Key
    * Returns the caller's key: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. For a
    * combination: keys by the names of its members, where `unlimited` leaves a member out. May return a promise.
    *
-   * When it returns null, undefined, or a tuple with a missing part, the caller is unidentified: see `unidentified`.
-   * When it throws or rejects, the request fails with the framework's error. Do not use a list from a query string as
-   * the key, because the client chooses all its parts. Write `["client", String(value)]`.
+   * With null, undefined, or a tuple with a missing part, the caller is unidentified: see `unidentified`. When it
+   * throws or rejects, the request fails with the framework's error. Do not use a list from a query string as the key,
+   * because the client chooses all its parts. Write `["client", String(value)]`.
    */
   readonly key:
     | ((request: Request, ...rest: Rest) => NoInfer<MaybeKeyOf<K> | Promise<MaybeKeyOf<K>>>)
     | ((request: Request, ...rest: Rest) => NoInfer<MaybeKeyList<K> | Promise<MaybeKeyOf<K> | MaybeKeyList<K>>>);
   /**
    * The tokens that a request takes: a whole number for every rate and quota, or an object with the names of limits,
-   * such as `{ tokens: 2_000 }`. Or a function that returns either, or a promise of it. A limit that is not named takes
-   * its `cost` option, which is 1 by default. For a combination: one number, or costs by the names of its members. A
-   * fixed cost above the capacity throws a RangeError when the gate is made. When a function returns it, the request
-   * gets a 400.
+   * such as `{ tokens: 2_000 }`, where others take their own `cost`, 1 by default. Or a function that returns either,
+   * or a promise of it. For a combination: one number, or costs by the names of its members. A fixed cost above the
+   * capacity throws a RangeError when the gate is made. When a function returns it, the request gets a 400.
    */
   readonly cost?: CostOf<K> | ((request: Request, ...rest: Rest) => CostOf<K> | Promise<CostOf<K>>) | undefined;
   /**
@@ -117,8 +116,7 @@ export type ChargeOptions<Request, Rest extends readonly unknown[] = [], K = Key
    * policy of several limits, return an object with their names. Called once for each allowed request, also for clients
    * that left before the response was complete: `outcome.status` is then 499. On web, and on Hono without Node, it is
    * not called for a response that middleware drops, unless the policy has a limit in flight. No response waits for it.
-   * A failure leaves the charge, and the first failure in the process becomes a process warning. What a handler says
-   * with `reportCost` wins.
+   * A failure leaves the charge. What a handler says with `reportCost` wins.
    */
   readonly actualCost?:
     ((outcome: Outcome, request: Request) => NoInfer<CostOf<K> | undefined | Promise<CostOf<K> | undefined>>) | undefined;
@@ -132,15 +130,14 @@ export type SharedOptions<Request, Rest extends readonly unknown[] = []> = {
    */
   readonly skip?: ((request: Request, ...rest: Rest) => boolean | Promise<boolean>) | undefined;
   /**
-   * The families of header fields that every limited response gets. Default `[triple(), draft11()]`. `[]` sends none.
-   * `sluice/http` exports the families, each a function with options of its own. A 429 has `Retry-After` with every
-   * value.
+   * The families of header fields that every limited response gets. Default `[triple(), draft11()]`. `[]` sends none,
+   * but a 429 always has `Retry-After`. `sluice/http` exports the families, each a function with options of its own.
    */
   readonly headers?: readonly HeaderStyle[] | undefined;
   /**
    * Called with every decision, its request and its key, before the response is sent. The key is null for a caller that
-   * is not identified; for a combination it has the keys by the names of its members. Does not change the response, and
-   * the response does not wait for it. The first failure in the process becomes a process warning.
+   * is not identified; for a combination it has the keys by the names of its members. The response does not wait for
+   * it.
    */
   readonly onDecision?: ((decision: Decision, request: Request, key: AnyKey | null) => unknown) | undefined;
   /**
@@ -160,15 +157,14 @@ export type RespondOption<Args extends unknown[], Answer = unknown> = {
    * On Node, Express and Fastify the response already has the status and the header fields of the limit. Hono and web
    * add the fields to the `Response` that you return. Set its status yourself: `c.html(page, refusal.status)`.
    *
-   * The problem document is sent if `respond` fails, sends nothing, or takes longer than `functionTimeoutMs`. The first
-   * failure in the process becomes a process warning.
+   * The problem document is sent if `respond` fails, sends nothing, or takes longer than `functionTimeoutMs`.
    */
   readonly respond?: ((refusal: Refusal, ...args: Args) => Answer) | undefined;
   /**
    * How callers without a key are treated. `"share"` (default): all of them draw on one bucket. `"refuse"`: they get a
    * 401. `"skip"`: they have no limit. A function answers them like `respond`, with a refusal whose status is 401. Over
-   * a combination this holds for each member: `"share"` charges the shared bucket of that member, `"skip"` leaves that
-   * member out, and `"refuse"` or a function refuses the whole request.
+   * a combination this holds for each member: its shared bucket is charged, or it is left out, and `"refuse"` or a
+   * function refuses the whole request.
    */
   readonly unidentified?: "share" | "refuse" | "skip" | ((refusal: UnidentifiedRefusal, ...args: Args) => Answer) | undefined;
 };
