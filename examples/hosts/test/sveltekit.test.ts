@@ -15,9 +15,10 @@ const POLICY = "capacity: 20, refill: perMinute(60)";
 const inFlight = (hooks: string): string => hooks.replace(POLICY, "capacity: 2, returns: whenDone({ staleAfterMs: 600_000 })").replace("import { perMinute }", "import { whenDone }");
 const leaky = (hooks: string): string => inFlight(hooks).replace("orNotModified(event.request, await resolve(event))", "resolve(event)");
 const byAddress = (hooks: string): string => hooks.replace('["user", event.locals.user?.id]', 'addressKey(event.getClientAddress())').replace("import { perMinute }", "import { addressKey, perMinute }");
+const standard = (hooks: string): string => hooks.replace("  respond: answer,\n", "");
 
 let app: KitApp;
-beforeAll(async () => void (app = await buildKitApp({ "in-flight": inFlight, leaky, "by-address": byAddress })), 180_000);
+beforeAll(async () => void (app = await buildKitApp({ "in-flight": inFlight, leaky, "by-address": byAddress, standard })), 180_000);
 afterAll(() => app?.remove());
 beforeAll(() => void vi.useFakeTimers({ toFake: ["Date", "performance"] })); // time stands still
 afterAll(() => void vi.useRealTimers());
@@ -47,7 +48,9 @@ test("each user has one limit over endpoints, pages and their data, and a page's
   expect([navigation.status, navigation.headers.get("content-type")]).toEqual([429, "application/json"]);
   expect(await navigation.json()).toMatchObject({ status: 429, message: "Too many requests. Try again in 1 second.", retry_after: 1 });
   expect((await send("/inbox", "token-of-bob")).status).toBe(200);
-  expect((await send("/inbox")).status).toBe(401);
+  const unknown = await send("/page/__data.json");
+  expect([unknown.status, unknown.headers.get("content-type")]).toEqual([401, "application/json"]);
+  expect(await unknown.json()).toMatchObject({ status: 401, message: "This request does not identify a user or device." });
 });
 
 describe("the 304 of a page", () => {
@@ -116,7 +119,7 @@ describeWith("chromium", "SvelteKit in a browser", () => {
   afterAll(() => browser?.close());
 
   /** Opens the app's first page as ann. */
-  async function open() {
+  async function open(hooks = "") {
     const arrived: string[] = [];
     const server = createServer(async (request, response) => {
       const { pathname } = new URL(String(request.url), "http://localhost");
@@ -127,7 +130,7 @@ describeWith("chromium", "SvelteKit in a browser", () => {
       setResponse(response, answer);
     });
     const { port, close } = await listen(server);
-    const context = await browser.newContext();
+    const context = await browser.newContext({ extraHTTPHeaders: { "x-hooks": hooks } });
     onTestFinished(async () => {
       await context.close();
       await close();
@@ -143,8 +146,8 @@ describeWith("chromium", "SvelteKit in a browser", () => {
     return { page, arrived, link };
   }
 
-  const spendAll = async (): Promise<void> => {
-    while ((await send("/inbox", "token-of-ann")).status === 200);
+  const spendAll = async (hooks = ""): Promise<void> => {
+    while ((await send("/inbox", "token-of-ann", { headers: { "x-hooks": hooks } })).status === 200);
   };
 
   test("a link that is hovered costs one, and a navigation that is refused shows the message and the wait", async () => {
@@ -156,7 +159,14 @@ describeWith("chromium", "SvelteKit in a browser", () => {
     await page.getByText("429: Too many requests. Try again in 1 second. (1)").waitFor();
   });
 
-  test("an enhanced form that is refused shows the same", async () => {
+  test("of a problem document, a navigation that is refused shows neither", async () => {
+    const { page, link } = await open("standard");
+    await spendAll("standard");
+    await link("again").click();
+    await page.getByText("429: Internal Error ()").waitFor();
+  });
+
+  test("an enhanced form that is refused shows the message and the wait", async () => {
     const { page, link } = await open();
     await link("export").click();
     const button = page.getByRole("button", { name: "Export" });

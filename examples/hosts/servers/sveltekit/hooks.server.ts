@@ -34,7 +34,7 @@ const limit: Handle = ({ event, resolve }) =>
 
 export const handle = sequence(authenticate, limit);
 
-/** HTML for a browser that loads a whole page. Else `application/json`, the only type that SvelteKit's client reads. */
+/** HTML for a browser that loads a whole page. For others `application/json`: a client navigation reads no other type. */
 function answer({ status, title, message, problem }: Refusal | UnidentifiedRefusal, request: Request) {
   if (!request.headers.get("accept")?.includes("text/html")) return problem;
   const page = `<!doctype html><title>${title}</title><p>${message}</p>`;
