@@ -9,7 +9,7 @@
  * Not done: the gate, attacks over HTTP, other controllers in the same queue, and what a probe costs.
  */
 import { bestFixed, outcomesOf, SPANS, type ServiceName } from "./goals.js";
-import { LoadLimit } from "./load.js";
+import { LoadLimit } from "../../src/adaptive/load.js";
 import { SERVICES } from "./queue.js";
 
 const SEEDS = Array.from({ length: 10 }, (_, i) => 1_001 + i);

@@ -13,6 +13,7 @@ async function askModel(prompt: string, most: number) {
 }
 /** The same in parts: 10 tokens every 5 ms. */
 async function* streamModel(prompt: string, most: number) {
+  if (prompt === "fail") throw new Error("The model does not answer");
   for (let used = 10; used <= most; used += 10) yield setTimeout(5, { text: `${prompt} `, tokens: 10 });
 }
 
@@ -49,16 +50,20 @@ app.post("/chat", async (request, response) => {
   }
 });
 app.post("/chat/stream", async (request, response) => {
+  const { prompt, max_tokens: most } = request.body;
   let used = 0;
   try {
-    for await (const { text, tokens } of streamModel(request.body.prompt, request.body.max_tokens)) {
+    for await (const { text, tokens } of streamModel(prompt, most)) {
       used += tokens;
       response.write(text);
       if (response.closed) break; // the client left
     }
-  } finally {
-    reportCost(request, { tokens: used }); // also when the client left, or the model failed
     response.end();
+  } catch {
+    if (used > 0) response.destroy(); // the answer broke off
+    else response.status(502).json({ message: "The model does not answer" });
+  } finally {
+    reportCost(request, used > 0 ? { tokens: Math.ceil(prompt.length / 4) + used } : 0); // the prompt counts, too
   }
 });
 app.listen(3000);

@@ -8,7 +8,7 @@ const redis = url === undefined ? null : new Redis(url, { commandTimeout: 10_000
 redis?.on("error", (error) => console.error(error.message));
 
 /** One store for all limits: one client, one prefix, one circuit breaker. Without a Redis each process counts alone. */
-const store: Store = redis === null ? new MemoryStore() : new RedisStore(redis, { prefix: "shop" });
+const store: Store = redis === null ? new MemoryStore() : new RedisStore(redis, { prefix: "shop", sharedBy: 4 });
 
 /** Tiers of one limit have one name, so a caller who changes the plan keeps what was spent. */
 export const tiers = {

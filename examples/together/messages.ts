@@ -29,7 +29,9 @@ export function messages({ callerOf, store = new MemoryStore() }: MessagesOption
     // A full service is not the caller's fault.
     respond: ({ status, problem, decision }) => {
       const refusedBy = decision.policy;
-      return Response.json({ ...problem, refusedBy }, { status: refusedBy === "service" ? 503 : status });
+      const isFull = refusedBy === "service";
+      const told = isFull ? { ...problem, status: 503, title: "Service Unavailable" } : problem;
+      return Response.json({ ...told, refusedBy }, { status: isFull ? 503 : status });
     },
   });
   const handle = limited(() => Response.json({ messages: [] }));

@@ -28,7 +28,9 @@ process.stderr.on("error", () => undefined); // no one reads the messages
 
 // While a client connects, its first calls exceed the store's timeout. The command tries again, and itself says why the
 // store failed. No limiter decides here, so that what limiters do in an outage is no news.
-const OF_STORE: readonly unknown[] = ["SLUICE_STORE_UNAVAILABLE", "SLUICE_STORE_SLOW", "SLUICE_REDIS_CONNECT"];
+const OF_STORE: readonly unknown[] = [
+  "SLUICE_STORE_UNAVAILABLE", "SLUICE_STORE_SLOW", "SLUICE_REDIS_CONNECT", "SLUICE_SHARED_BY",
+];
 const emitWarning = process.emitWarning.bind(process) as (...given: unknown[]) => void;
 process.emitWarning = (...given: unknown[]): void => {
   const { code } = Object(given[1]) as { readonly code?: unknown };

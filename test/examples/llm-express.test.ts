@@ -29,13 +29,17 @@ test("takes the estimate, gives back what the answer did not use, and names the 
 test("a stream settles what was sent, whole or up to the part at which the client left", async () => {
   stopClocks();
   const { origin } = await started(readFileSync(join(ROOT, "examples/llm/express.ts"), "utf8"));
-  const stream = (most: number, signal: AbortSignal | null = null) =>
-    fetch(`${origin}/chat/stream`, { method: "POST", signal, headers: { authorization: "Bearer ann-key", "content-type": "application/json" }, body: JSON.stringify({ prompt: "1234", max_tokens: most }) });
+  const stream = (most: number, signal: AbortSignal | null = null, prompt = "1234") =>
+    fetch(`${origin}/chat/stream`, { method: "POST", signal, headers: { authorization: "Bearer ann-key", "content-type": "application/json" }, body: JSON.stringify({ prompt, max_tokens: most }) });
   // A request of 400 shows the budget, and costs a request alone.
   const left = async () => /"chat:tokens";r=(\d+)/.exec((await stream(30_000)).headers.get("ratelimit") ?? "")?.[1];
 
   expect(await (await stream(500)).text()).toBe("1234 ".repeat(50));
-  await soon(async () => expect(await left()).toBe("29500"));
+  await soon(async () => expect(await left()).toBe("29499")); // the prompt counts, too
+
+  const failed = await stream(1, null, "fail");
+  expect([failed.status, await failed.text()]).toEqual([502, '{"message":"The model does not answer"}']);
+  await soon(async () => expect(await left()).toBe("29499"));
 
   const leaving = new AbortController();
   const answer = await stream(20_000, leaving.signal);

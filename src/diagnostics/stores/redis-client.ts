@@ -66,6 +66,7 @@ function functionWithMembers(client: object): readonly [got: string, cure: strin
 /** The function to write for a client that is known by one of its methods. */
 function arrowFor(client: RedisMembers): string | undefined {
   if (typeof client.customCommand === "function") return sendArrow("(command) => client.customCommand([...command])");
+  if (typeof client.sendCommand === "function") return "Pass the client itself, of which `sendCommand` sends a command";
   return typeof client.send === "function" ? sendArrow("([name, ...args]) => client.send(name, args)") : undefined;
 }
 

@@ -35,6 +35,7 @@ const cannot: ReadonlyArray<readonly [name: string, client: () => unknown, words
   ["a function with members", () => Object.assign(() => Promise.resolve(), { pipeline: 1 }), "got a function with members. Write `new RedisStore((command, key) => client(command, key))`."],
   ["a function with `send`", () => Object.assign(() => Promise.resolve(), shape("send")), "got a function with members. Write `new RedisStore(([name, ...args]) => client.send(name, args))`."],
   ["Bun's client of old", () => shape("send", "get"), "got an object without `eval` and `evalsha`. Write `new RedisStore(([name, ...args]) => client.send(name, args))`."],
+  ["rate-limit-redis' options", () => shape("sendCommand"), "got an object without `eval` and `evalsha`. Pass the client itself, of which `sendCommand` sends a command."],
   ["valkey-glide", () => shape("customCommand", "get"), "got an object without `eval` and `evalsha`. Write `new RedisStore((command) => client.customCommand([...command]))`."],
   ["a promise of a client", () => Promise.resolve(upstash()), "got a promise. Write `await` before it."],
   ["ioredis: a pipeline", () => new ioredis.Redis(lazy).pipeline(), "got a pipeline. Pass the client that made it."],
