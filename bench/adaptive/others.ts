@@ -9,7 +9,10 @@ const within = (number: number): number => Math.max(LEAST, Math.min(MOST, number
 /** No limit. */
 export const noLimit = (): Limit => ({ number: () => Infinity, sample: () => undefined });
 
-/** One more for an answer within `thresholdMs`, a tenth less for one after it: Netflix's AIMDLimit. It has to be told the threshold. */
+/**
+ * One more for an answer within `thresholdMs`, a tenth less for one after it: Netflix's AIMDLimit. It has to be told the
+ * threshold.
+ */
 export function aimd(thresholdMs: number): Limit {
   let limit = FIRST;
   return {

@@ -26,6 +26,8 @@ export interface Run {
   readonly offered: number;
   /** What the time of work is multiplied by, from an instant on. */
   readonly steps?: readonly Step[];
+  /** What the number of workers is multiplied by, from an instant on. */
+  readonly crews?: readonly Step[];
   /** What the requests offered are multiplied by, from an instant on. */
   readonly tides?: readonly Step[];
   /** In the order of time, apart from each other. */
@@ -86,7 +88,7 @@ interface Request {
 
 /** Plays a run, and returns what each span saw. */
 export function play(run: Run, limit: Limit): Seen[] {
-  const { workers, work, offered, steps = [], tides = [], spans, attack } = run;
+  const { work, offered, steps = [], crews = [], tides = [], spans, attack } = run;
   // Arrivals have draws of their own, so that every limit meets the same callers.
   const [arrivals, works] = [drawsOf(run.seed), drawsOf(run.seed ^ 0x5bd1e995)];
   const seen: Seen[] = spans.map(() => ({ good: 0, times: [] }));
@@ -94,8 +96,8 @@ export function play(run: Run, limit: Limit): Seen[] {
   const ends = new Agenda<Request>();
   const readers = new Agenda<null>();
   const line: Request[] = [];
-  const [factorAt, tideAt] = [walk(steps), walk(tides)];
-  let [first, busy, inFlight, factor, current] = [0, 0, 0, 1, 0];
+  const [factorAt, crewAt, tideAt] = [walk(steps), walk(crews), walk(tides)];
+  let [first, busy, inFlight, factor, current, workers] = [0, 0, 0, 1, 0, run.workers];
   let arrival = exponential(arrivals, 1 / offered);
 
   const waitsElsewhere = ({ hostile }: Request): boolean => hostile && attack === "slow-work";
@@ -132,6 +134,7 @@ export function play(run: Run, limit: Limit): Seen[] {
     const now = Math.min(arrival, ends.next, readers.next);
     if (now >= end) return seen;
     factor = factorAt(now);
+    workers = Math.round(run.workers * crewAt(now));
     if (now === ends.next) finish(now, ends.shift());
     else if (now === readers.next) {
       readers.shift();
