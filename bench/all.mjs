@@ -3,9 +3,9 @@
 import { spawnSync } from "node:child_process";
 import { loadavg } from "node:os";
 
-const SECTIONS = ["gate", "decision", "http", "redis", "redis-cluster", "window", "lease", "postgres", "waiting", "simulate", "size", "adaptive"];
+const SECTIONS = ["gate", "decision", "http", "redis", "redis-cluster", "window", "lease", "postgres", "waiting", "simulate", "size", "adaptive", "adaptive-http"];
 // Sections of several files have a folder.
-const FILES = { adaptive: "adaptive/run.ts" };
+const FILES = { "adaptive": "adaptive/run.ts", "adaptive-http": "adaptive/http.ts" };
 const QUIET = 0.3;
 const PATIENCE_MS = 300_000;
 

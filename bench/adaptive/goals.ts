@@ -81,7 +81,7 @@ export interface Best {
 }
 
 /** What a fixed number may be, beside the workers. */
-const PARTS = [0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6, 8];
+const PARTS = [0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6, 8, 12, 16];
 /** A number that is best in no stretch by this many seeds is left out. */
 const SEARCHING = 3;
 

@@ -1,11 +1,14 @@
-// Express services over HTTP, offered twice what they can do: without a limit, with the best fixed number, with a second
-// one of the same as a control, and with the limit that finds its number.
+/**
+ * `npm run bench adaptive-http`: Express services that are offered twice what they can do: without a limit, with the best
+ * fixed number, with the same once more as a control, and with the limit that finds its number. The service has one core,
+ * and the arrivals come from a process on another. Each run of a side starts the service anew. `--quick` makes it short.
+ */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { mustStay } from "../loaded.js";
 import { median, percentile } from "../ratios.js";
-import { goal, pinned, quick, show, type Table } from "../results.js";
+import { finish, goal, pinned, quick, show, type Table } from "../results.js";
 
 const ROUNDS = quick ? 1 : 5;
 const [WARM_MS, MEASURED_MS] = quick ? [5_000, 5_000] : [12_000, 10_000];
@@ -38,20 +41,18 @@ interface Measured {
   readonly lagMs: number;
 }
 
-/** Measures both services, and notes their goals. */
-export async function overHttp(): Promise<void> {
-  const arrivals = forkPinned(1, "http-arrivals.mjs", []);
-  try {
-    for (const [name, service] of Object.entries(SERVICES)) await measureService(name, service, arrivals);
-  } finally {
-    arrivals.disconnect();
-  }
+const arrivals = forkPinned(1, "http-arrivals.mjs", []);
+try {
+  for (const [name, service] of Object.entries(SERVICES)) await measureService(name, service);
+} finally {
+  arrivals.disconnect();
 }
+finish("overload", ["express"]);
 
-async function measureService(name: string, service: Service, arrivals: ChildProcess): Promise<void> {
+async function measureService(name: string, service: Service): Promise<void> {
   const { kind, perSecond } = service;
   const measure = async (limit: Limit, times: number, deadlineMs: number, seed: number): Promise<Measured> => {
-    const answers = await play(kind, limit, { perSecond: times * perSecond, seed }, arrivals);
+    const answers = await play(kind, limit, { perSecond: times * perSecond, seed });
     process.stderr.write(".");
     const second = MEASURED_MS / 1_000;
     return {
@@ -104,7 +105,7 @@ interface Arriving {
 }
 
 /** Starts a service, sends it arrivals, and ends it. */
-async function play(kind: string, limit: Limit, { perSecond, seed }: Arriving, arrivals: ChildProcess): Promise<Answers> {
+async function play(kind: string, limit: Limit, { perSecond, seed }: Arriving): Promise<Answers> {
   const dist = new URL("../../dist/", import.meta.url).href;
   const service = forkPinned(0, "http-service.mjs", [kind, JSON.stringify(limit), dist]);
   try {

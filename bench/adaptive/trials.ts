@@ -17,14 +17,14 @@ export interface Watched extends Limit {
   readonly looks: readonly Look[];
 }
 
-/** A limit that notes its looks. Those of a `free` one hold nobody back: it learns nothing from them, and they cost nothing. */
-export function watched(free = false): Watched {
+/** A limit that notes its looks. Those from `freeFrom` on hold nobody back, so they cost nothing, and it learns little from them. */
+export function watched(freeFrom = Infinity): Watched {
   const limit = adaptive();
   const looks: Look[] = [];
   let since = -1;
   return {
     looks,
-    number: (now) => (free && limit.state.probe !== null ? Math.floor(limit.state.number) : limit.number(now)),
+    number: (now) => (now >= freeFrom && limit.state.probe !== null ? Math.floor(limit.state.number) : limit.number(now)),
     sample(now, ms, inFlight, failed) {
       limit.sample(now, ms, inFlight, failed);
       const { probe } = limit.state;
@@ -41,7 +41,7 @@ export function shortestPause(looks: readonly Look[], moved: boolean): number {
 }
 
 /** Ten minutes of the same load, without the first. */
-const CALM: readonly Stretch[] = [{ from: 60_000, to: 600_000 }];
+const CALM = [{ from: 60_000, to: 600_000 }] as const;
 /** The tenth of these minutes. */
 export const LASTING: readonly Stretch[] = [{ from: 540_000, to: 600_000 }];
 
@@ -57,7 +57,7 @@ export function costOfLooks(scene: Scene, seeds: readonly number[]): CostOfLooks
   const goodOf = (limits: readonly Limit[]): number =>
     seeds.reduce((sum, seed, i) => sum + (playOne(seed, limits[i] as Limit)[0] as Seen).good, 0);
   const looking = seeds.map(() => watched());
-  return { share: goodOf(looking) / goodOf(seeds.map(() => watched(true))), looks: looking.map(({ looks }) => looks) };
+  return { share: goodOf(looking) / goodOf(seeds.map(() => watched(CALM[0].from))), looks: looking.map(({ looks }) => looks) };
 }
 
 /** Two of three workers leave and come back, and later twice as many more come. No fixed number is right in all spans. */
