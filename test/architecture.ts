@@ -27,6 +27,7 @@ export const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "adapters/node/": ["core", "platform", "warnings", "http"],
   "adapters/web/": ["core", "platform", "http"],
   "adapters/fastify/": ["core", "http", "adapters/node/", "adapters/web/"],
+  adaptive: ["core", "port", "limits", "limiter", "stores/memory", "http"], // a limiter, and what measures the answers of its gate
   "adapters/nest/": ["core", "platform", "port", "limiter", "http", "adapters/node/", "adapters/fastify/"], // NestJS runs on either
   adapters: ["core", "http", "adapters/node/", "adapters/web/"],
   "client/reading": ["core", "http/retry-after"],

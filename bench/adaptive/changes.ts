@@ -9,7 +9,7 @@ import {
   bestOf, cellOf, fewSeeds, highest, LOADS, lowest, nameOf, percent, seeds, tell, WORKERS, type Cells, type Extreme,
 } from "./show.js";
 import {
-  adaptive, AFTER_NIGHT, costOfLooks, CREW_SPANS, CREWS, MORNING, NIGHT, numberAtNight, shortestPause, underAttack, watched,
+  adaptive, AFTER_NIGHT, costOfLooks, CREW_SPANS, CREWS, MORNING, NIGHT, numberAtNight, shortestPause, slowly, underAttack, watched,
   type Look,
 } from "./trials.js";
 
@@ -97,6 +97,26 @@ function drawNumber(): void {
   playerOf(scene, CREW_SPANS, { crews: CREWS })(SEEDS[0] as number, noting);
   const best = bestOfCrews(scene).flatMap(({ places }, i) => [{ x: i * 20, y: places }, { x: i * 20 + 20, y: places }]);
   plot("adaptive", [{ name: "adaptive", points }, { name: "best fixed number", points: best }]);
+}
+
+/** A cold start of few workers whose work is slow: a window of such a service takes seconds. */
+export function slowServices(): void {
+  const table: Cells = {};
+  for (const service of SERVICE_NAMES) {
+    for (const workers of [1, 2, 4]) {
+      for (const times of [1, 5, 15]) {
+        const name = `${service}, ${workers} worker${workers > 1 ? "s" : ""}, ${20 * times} ms`;
+        tell(name);
+        const [scene, { stretches, change }] = [{ service, workers, load: 2 }, slowly(times)];
+        const numbers = [1, 2, 3, 4, 6, 8, 12, 16, 24].map((part) => part * workers);
+        const best = searchFixed(playerOf(scene, stretches, change), numbers, seeds);
+        const cells = outcomesOf(scene, seeds, adaptive, stretches, change).map((each, i) => cellOf(each, (best[i] as Best).good));
+        table[name] = { "30 to 60 s": cells[0] as string, "60 to 90 s": cells[1] as string };
+      }
+    }
+  }
+  tell("");
+  show("Few workers and slow work, load 2, from a cold start: useful answers and the 99th percentile", table);
 }
 
 /** A cold start, and the morning after a quiet night. */

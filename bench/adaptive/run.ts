@@ -6,14 +6,15 @@
  * fixed number, which is searched, and the 99th percentile of all answers beside that of the service alone. Ten seeds
  * judge, and none of them chose a setting. `least` is 1 everywhere.
  *
- * `--quick` takes two seeds. `--only=steps`, `others`, `crews`, `looks`, `starts` or `attacks` runs a part.
+ * `--quick` takes two seeds. `--only=steps`, `others`, `crews`, `looks`, `starts`, `slow` or `attacks` runs a part.
  */
 import { finish } from "../results.js";
-import { attacks, changingCrews, looksAtBase, startsAndNights } from "./changes.js";
+import { attacks, changingCrews, looksAtBase, slowServices, startsAndNights } from "./changes.js";
 import { allCells, otherMethods } from "./steps.js";
 
 const PARTS: Readonly<Record<string, () => void>> = {
-  steps: allCells, others: otherMethods, crews: changingCrews, looks: looksAtBase, starts: startsAndNights, attacks,
+  steps: allCells, others: otherMethods, crews: changingCrews, looks: looksAtBase, starts: startsAndNights,
+  slow: slowServices, attacks,
 };
 const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
 const named = Object.keys(PARTS).filter((name) => only === undefined || only === name);

@@ -1,7 +1,7 @@
 // What the goals ask beside the steps: what a look at the base latency costs, workers that leave and come, a cold start, a
 // quiet night, and one caller who attacks.
-import { outcomesOf, playerOf, type Outcome, type Scene, type Stretch } from "./goals.js";
-import { LoadLimit } from "./load.js";
+import { outcomesOf, playerOf, type Change, type Outcome, type Scene, type Stretch } from "./goals.js";
+import { LoadLimit } from "../../src/adaptive/load.js";
 import type { Attack, Limit, Seen, Step } from "./queue.js";
 
 export const adaptive = (): LoadLimit => new LoadLimit({ least: 1, most: 500 });
@@ -17,7 +17,7 @@ export interface Watched extends Limit {
   readonly looks: readonly Look[];
 }
 
-/** A limit that notes its looks. Those from `freeFrom` on hold nobody back, so they cost nothing, and it learns little from them. */
+/** A limit that notes its looks. Those from `freeFrom` on hold nobody back: they cost nothing, and teach it little. */
 export function watched(freeFrom = Infinity): Watched {
   const limit = adaptive();
   const looks: Look[] = [];
@@ -63,6 +63,15 @@ export function costOfLooks(scene: Scene, seeds: readonly number[]): CostOfLooks
 /** Two of three workers leave and come back, and later twice as many more come. No fixed number is right in all spans. */
 export const CREWS: readonly Step[] = [{ at: 20_000, times: 1 / 3 }, { at: 40_000, times: 1 }, { at: 60_000, times: 3 }];
 export const CREW_SPANS: readonly Stretch[] = [10_000, 30_000, 50_000, 70_000].map((from) => ({ from, to: from + 10_000 }));
+
+/** Work takes `times` as long, for a scene whose load is measured by that. */
+export function slowly(times: number): { readonly stretches: readonly Stretch[]; readonly change: Change } {
+  const from = (at: number): Stretch => ({ from: at, to: at + 30_000, times });
+  return {
+    stretches: [from(30_000), from(60_000)],
+    change: { steps: [{ at: 0, times }], tides: [{ at: 0, times: 1 / times }] },
+  };
+}
 
 const stretchesFrom = (start: number): Stretch[] =>
   [[0, 1], [1, 2], [2, 5], [5, 10], [10, 20]]

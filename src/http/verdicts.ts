@@ -5,7 +5,7 @@ import { shownKey, type Key } from "../core/key.js";
 import { neverShadow } from "../limiter/shadow.js";
 import { keepInFlight } from "../limiter/verbs/keep-in-flight.js";
 import { holdRulesOf, type Hold } from "../port/kind-rules.js";
-import type { GateLimiter } from "../limiter/internals.js";
+import { internalsOf, type GateLimiter } from "../limiter/internals.js";
 import { NONE, type FieldList } from "./headers/field.js";
 import { addFields } from "./headers/stacked-fields.js";
 import type { HeaderWriter } from "./headers/writer.js";
@@ -33,7 +33,8 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
   watch: GateWatch<Request> | undefined,
 ): Verdicts<Request> {
   const { onDecision, actualCost } = options;
-  const refusals = createRefusals(options, writer);
+  const { overload } = internalsOf(parts[0]);
+  const refusals = createRefusals(options, writer, overload?.code);
   const mayShadow = parts.some(({ shadow }) => shadow !== neverShadow);
 
   return {
@@ -43,10 +44,12 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     },
     onDecision(request, charge) {
       const { decision } = charge;
-      const own = charge.parts ? fieldsOfParts(request, charge) : fieldsOfOne(request, charge);
+      // The number of the whole service is no caller's budget.
+      const own = overload ? NONE : charge.parts ? fieldsOfParts(request, charge) : fieldsOfOne(request, charge);
       const { allowed } = decision;
       const hold = allowed ? holdOf(charge) : undefined;
       const work = new Work(charge, writer, hold, allowed ? actualCost : undefined, request);
+      work.answer = overload?.(charge, request);
       const fields = work.remember(request, own);
       const crossOrigin = isCrossOrigin(request);
       const verdict: Verdict = allowed

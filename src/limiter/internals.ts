@@ -3,6 +3,7 @@ import { expected, ownMembers } from "../core/check.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
+import type { Overload } from "../port/overload.js";
 import type { MaybePromise, Store } from "../port/store.js";
 import type { GuardedStore } from "../port/guarded-store.js";
 import type { Charges, LimiterCharge, TakenCharge } from "./charge.js";
@@ -78,7 +79,7 @@ export interface PartTokens {
 }
 
 /** What a limiter of `createLimiter` carries. */
-export interface PlainInternals extends Pick<LimiterInternals, "sync" | VerbName> {
+export interface PlainInternals extends Pick<LimiterInternals, "sync" | VerbName>, Alone {
   /** The limiter's policy. */
   readonly policy: Policy;
   /** Whether a call has charged another policy than the limiter's. */
@@ -95,7 +96,15 @@ export interface PlainInternals extends Pick<LimiterInternals, "sync" | VerbName
 }
 
 /** What any limiter carries for a gate. One of `createLimiter` has no more: a gate calls its `consume`. */
-type GateInternals = Pick<LimiterInternals, "sync" | "settle"> & Partial<LimiterInternals>;
+type GateInternals = Pick<LimiterInternals, "sync" | "settle"> & Partial<LimiterInternals> & Alone;
+
+/** A limiter that no combination and no waiter may take. */
+interface Alone {
+  /** Its refusal says that the service is overloaded. */
+  readonly overload?: Overload;
+  /** Throws, because its own gate alone may charge it. */
+  alone?(): never;
+}
 
 /** A limiter of one policy as a gate uses it: without the verbs that no gate needs. */
 export interface GateLimiter extends Pick<PlainLimiter, "policy" | "store" | "waits" | "shadow" | "consume"> {

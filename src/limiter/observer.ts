@@ -3,6 +3,7 @@ import { shownKey, type Key } from "../core/key.js";
 import { builtin } from "../platform.js";
 import { textOf, warnOnce } from "../warnings/warnings.js";
 import type { Decision } from "../core/decision.js";
+import { overloadOf } from "../port/overload.js";
 import type { Store, StoreObserver } from "../port/store.js";
 import type { PlainLimiter } from "./limiter.js";
 
@@ -14,8 +15,11 @@ export interface DecisionEvent {
   readonly type: "decision";
   /** The policy's name. */
   readonly policy: string;
-  /** The result of the request. `"shadow_refused"`: it was allowed only because of `shadow: true`. */
-  readonly outcome: "allowed" | "limited" | "cost_above_capacity" | "store_unavailable" | "shadow_refused";
+  /**
+   * The result of the request. `"shadow_refused"`: it was allowed only because of `shadow: true`. `"overloaded"`: a
+   * limit of the whole service refused it, with the reason `"limited"`.
+   */
+  readonly outcome: "allowed" | "limited" | "overloaded" | "cost_above_capacity" | "store_unavailable" | "shadow_refused";
   /** The reason of the refusal, also of one that `shadow: true` prevented. Null otherwise. */
   readonly reason: Decision["reason"];
   /** True when the store failed and the decision was made without it. */
@@ -102,7 +106,8 @@ export function createObserver(listener?: (event: LimiterEvent, key: Key | null)
       const { policy, cost, remaining, capacity, degraded } = decision;
       const refusal = !decision.allowed ? decision : Object.hasOwn(decision, "shadow") ? decision.shadow : undefined;
       const reason = refusal?.reason ?? null;
-      const outcome = refusal === undefined ? "allowed" : decision.allowed ? "shadow_refused" : refusal.reason;
+      const refused = reason === "limited" && overloadOf(limiter) ? "overloaded" : reason;
+      const outcome = refused === null ? "allowed" : decision.allowed ? "shadow_refused" : refused;
       const event = { type: "decision", policy, outcome, reason, degraded, cost, remaining, capacity, limiter } as const;
       emit(durationMs === undefined ? event : { ...event, durationMs }, shownKey(key) as Key | null);
     },

@@ -19,6 +19,7 @@ export function partsOf(limiter: Limiter<never>): LimiterInternals {
 }
 
 function onePart(limiter: PlainLimiter, internals: PlainInternals): LimiterInternals {
+  internals.alone?.();
   const { observer, log } = internals;
   return {
     ...internals,

@@ -6,7 +6,7 @@ import {
 import { aimd, envoy, gradient2, noLimit, vegas } from "../../bench/adaptive/others.js";
 import type { Limit } from "../../bench/adaptive/queue.js";
 import {
-  adaptive, AFTER_NIGHT, costOfLooks, CREW_SPANS, CREWS, MORNING, NIGHT, numberAtNight, shortestPause, underAttack, watched,
+  adaptive, AFTER_NIGHT, costOfLooks, CREW_SPANS, CREWS, MORNING, NIGHT, numberAtNight, shortestPause, slowly, watched,
 } from "../../bench/adaptive/trials.js";
 
 const SEEDS = [2_001];
@@ -40,6 +40,13 @@ describe("from 10 s after each step on", () => {
   });
 });
 
+test("a look lasts until the line has ended: one worker with work of 100 ms gets its number from a cold start", () => {
+  const { stretches, change } = slowly(5);
+  const [, later] = outcomesOf({ service: "constant", load: 2, workers: 1 }, SEEDS, adaptive, stretches, change);
+  expect(later?.good).toBeGreaterThan(0.9 * 10);
+  expect(later?.p99).toBeLessThan(3.5);
+});
+
 describe("a look at the base latency", () => {
   test("comes once in 60 s of calm, and costs at most 2 % of the useful answers", () => {
     const { share, looks: [looks = []] } = costOfLooks(scene("exponential", 2), SEEDS);
@@ -61,16 +68,6 @@ test.each(SERVICE_NAMES)("%s: a quiet night does not raise the number", (service
   const { before, most } = numberAtNight(scene(service, 2), 2_001);
   expect(before).toBeGreaterThan(8);
   expect(most).toBeLessThanOrEqual(before);
-});
-
-describe("one caller with a tenth of the requests costs the others at most 10 % of their useful answers", () => {
-  test.each(["slow-readers", "failures"] as const)("%s", (attack) => {
-    expect(underAttack(scene("exponential", 2), attack, SEEDS)).toBeGreaterThan(0.9);
-  });
-
-  test("a place that is held until the last byte would give slow readers the service", () => {
-    expect(underAttack(scene("exponential", 2), "slow-readers-held", SEEDS)).toBeLessThan(0.1);
-  });
 });
 
 describe("other methods", () => {

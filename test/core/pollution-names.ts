@@ -4,7 +4,7 @@ export const NAMES = [
   "policy", "store", "clock", "onStoreError", "timeoutMs", "sharedBy", "breaker", "failures", "probeEveryMs", "shadow", "observe",
   "name", "limits", "capacity", "refill", "cost", "durationMs",
   // what is built on them; not `signal`, with which Node's own streams fail
-  "maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs",
+  "maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs", "least", "most",
   // stores
   "maxKeys", "prefix", "denyCacheMs", "batch", "cluster", "table", "attempts", "random", "sleep",
   // the client

@@ -31,6 +31,7 @@ interface Writing {
  * it get no event, nor do those without a connection, such as the ones of express-ws.
  */
 export function endOnClose(work: Work, response: ClosingResponse): void {
+  work.answer?.(response);
   const { req, socket, stream } = response;
   const request: Connected = stream === undefined ? (req ?? {}) : { stream };
   const connection = connectionOf(request);

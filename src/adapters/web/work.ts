@@ -43,6 +43,7 @@ export function endWithBody(work: Work, response: Response, request: WorkingRequ
   // A body that was used or is locked cannot be sent, so the server fails with it.
   const isUnread = !body || response.bodyUsed || body.locked;
   if (isUnread) endNow(work, status, request);
+  work.answer?.(response);
   // The Response of @hono/node-server forgets changes of its headers when its body is read.
   if (isUnread && response.headers === headers) return response;
   return new Response(isUnread ? body : watch(body, work, status, request), { status, statusText: response.statusText, headers });

@@ -12,7 +12,7 @@ export interface Problem {
   readonly detail: string;
   /**
    * The kind of problem for programs: `"rate_limited"`, `"cost_above_capacity"`, `"temporarily_unavailable"`,
-   * `"unidentified"`, `"disconnected"` or `"internal_error"`.
+   * `"overloaded"`, `"unidentified"`, `"disconnected"` or `"internal_error"`.
    */
   readonly code: string;
   /** The text for people. Equal to `detail`. */
@@ -41,13 +41,12 @@ const KINDS: Readonly<Record<RefuseVerdict["status"], readonly [title: string, c
 };
 
 /**
- * A problem document as JSON text. `more` are further members, each after a comma. `special` is a type in place of the
+ * A problem document as JSON text. `more` are further members, each after a comma. `type` and `code` are in place of the
  * status's own. Six times faster than `JSON.stringify`.
  */
-export function problemText(status: RefuseVerdict["status"], detail: string, more = "", special?: string): string {
-  const [title, code, own = "about:blank"] = KINDS[status];
-  const type = special ?? own;
+export function problemText(status: RefuseVerdict["status"], detail: string, more = "", type?: string, code?: string): string {
+  const [title, ownCode, ownType = "about:blank"] = KINDS[status];
   // The texts are ours, and have the escapes that they need.
-  const beginning = `{"type":"${type}","title":"${title}","status":${status},"detail":"${detail}"`;
-  return `${beginning},"code":"${code}","message":"${detail}"${more}}`;
+  const beginning = `{"type":"${type ?? ownType}","title":"${title}","status":${status},"detail":"${detail}"`;
+  return `${beginning},"code":"${code ?? ownCode}","message":"${detail}"${more}}`;
 }

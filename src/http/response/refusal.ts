@@ -28,8 +28,9 @@ interface Document {
   readonly detail: string;
   /** Further members of the document, as JSON after a comma. */
   readonly more?: string;
-  /** A type in place of the status's own. */
+  /** A type and a code in place of the status's own. */
   readonly type?: string | undefined;
+  readonly code?: string | undefined;
   readonly fields?: FieldList;
   readonly decision?: Decision | null;
 }
@@ -46,13 +47,17 @@ const PROBLEM_TYPE = "application/problem+json";
 
 type Respond = (refusal: unknown, ...args: readonly unknown[]) => unknown;
 
-/** Makes refusals that the given options answer, with the wait in the form of the header styles. */
+/**
+ * Makes refusals that the given options answer, with the wait in the form of the header styles. `code` is that of a limit
+ * of the whole service, whose callers did nothing wrong.
+ */
 export function createRefusals(
-  { functionTimeoutMs: timeoutMs, respond, unidentified }: AnswerOptions, writer: HeaderWriter,
+  { functionTimeoutMs: timeoutMs, respond, unidentified }: AnswerOptions, writer: HeaderWriter, code: string | undefined,
 ): Refusals {
   return {
     forDecision(crossOrigin, judged, decision, fields) {
-      const known = judged.length === 1 && isPlainWait(decision) && !crossOrigin && typeof respond !== "function"
+      const isPlain429 = !code && judged.length === 1 && isPlainWait(decision);
+      const known = isPlain429 && !crossOrigin && typeof respond !== "function"
         ? sharedAnswerOf(fields)
         : undefined;
       if (known) return { outcome: "refuse", status: 429, expose: NONE, decision, respond: null, ...known };
@@ -77,8 +82,9 @@ export function createRefusals(
     const wait = ["retry-after", writer.retryAfter(decision.retryAfterMs)];
     // JSON has no NaN or Infinity, and a custom store may return them.
     const more = `,"retry_after":${Number.isFinite(seconds) ? seconds : null},"violated-policies":[${violatedOf(judged)}]`;
-    if (decision.reason === "store_unavailable") {
-      return { status: 503, detail: `The service is temporarily unavailable. ${again}`, more, fields: wait, decision };
+    if (code || decision.reason === "store_unavailable") {
+      const detail = `The service is ${code ?? "temporarily unavailable"}. ${again}`;
+      return { status: 503, code, detail, more, fields: wait, decision };
     }
     const type = Object.hasOwn(decision, "blocked") ? ABNORMAL_USAGE : undefined;
     return { status: 429, detail: `Too many requests. ${again}`, more, type, fields: [...fields, ...wait], decision };
@@ -142,8 +148,8 @@ export function disconnectedRefusal(): RefuseVerdict {
 }
 
 function refusalOf(document: Document, expose = NONE): RefuseVerdict {
-  const { status, detail, more, type, fields: told = NONE, decision = null } = ownMembers(document);
-  const body = problemText(status, detail, more, type);
+  const { status, detail, more, type, code, fields: told = NONE, decision = null } = ownMembers(document);
+  const body = problemText(status, detail, more, type, code);
   const fields = [...told, "cache-control", "no-store", "content-type", PROBLEM_TYPE, "content-length", String(body.length)];
   return { outcome: "refuse", status, fields, expose, body, decision, respond: null };
 }
@@ -152,8 +158,11 @@ function refusalOf(document: Document, expose = NONE): RefuseVerdict {
 export interface Refusal {
   /** The status of the standard response: 429, 503 or 400. */
   readonly status: 429 | 503 | 400;
-  /** The kind of refusal for programs. The values are in the order of `status` above. */
-  readonly code: "rate_limited" | "temporarily_unavailable" | "cost_above_capacity";
+  /**
+   * The kind of refusal for programs. The values are in the order of `status` above. `"overloaded"` is the 503 of a
+   * limit that finds its own number, of `sluice/adaptive`.
+   */
+  readonly code: "rate_limited" | "temporarily_unavailable" | "cost_above_capacity" | "overloaded";
   /** The kind of refusal in words, such as "Too Many Requests". */
   readonly title: string;
   /** The text for people: "Too many requests. Try again in 5 seconds." */

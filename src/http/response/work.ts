@@ -5,6 +5,7 @@ import type { TakenCharge } from "../../limiter/charge.js";
 import { internalsOf, type Thunk, type GateLimiter } from "../../limiter/internals.js";
 import { quietly } from "../../limiter/now-or-later.js";
 import type { Hold } from "../../port/kind-rules.js";
+import type { AnswerWatch } from "../../port/overload.js";
 import { processWide } from "../../platform.js";
 import { createHiddenField, type HiddenField } from "../../port/hidden.js";
 import { NONE, type FieldList } from "../headers/field.js";
@@ -61,6 +62,8 @@ export class Work {
   #reported: Thunk<boolean> | null = null;
   #watch: Watch | null = null;
   #of: unknown = null;
+  /** @internal Hears of the answer, under a limit that finds its own number. */
+  answer: AnswerWatch | undefined;
   /** While it is ending, a report is still remembered. Once it is settled, a report is a settlement of its own. */
   #phase: "open" | "ending" | "settled" = "open";
 
@@ -189,6 +192,7 @@ export class Work {
    */
   end(outcome: Outcome): Promise<void> | undefined {
     if (this.#phase !== "open") return undefined;
+    this.answer?.(outcome);
     const actualCost = this.#actualCost;
     const hold = this.#hold;
     if (hold !== undefined) return this.#release(hold, actualCost, outcome);

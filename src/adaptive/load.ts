@@ -1,9 +1,9 @@
 import {
-  afterWindow, calmPlaces, ENOUGH, firstState, isProbeOver, placesOf, type Bounds, type LoadState, type Probe,
+  afterWindow, calmPlaces, ENOUGH, firstState, isProbeOver, placesAt, type Bounds, type LoadState, type Probe,
 } from "./controller.js";
 import { timesOf, type Times } from "./times.js";
 
-const LEAST_MS = 200;
+const SHORTEST_WINDOW_MS = 200;
 /** A window of few samples ends after two seconds, with 20 of them. */
 const [SLOW_MS, FEW] = [2_000, 20];
 const MOST_SAMPLES = 1_000;
@@ -29,13 +29,14 @@ export class LoadLimit {
     this.#state = firstState(bounds);
   }
 
+  /** What the controller knows now. */
   get state(): LoadState {
     return this.#state;
   }
 
   /** Returns how many requests may be in flight. */
   number(now: number): number {
-    return placesOf(this.#state, now);
+    return placesAt(this.#state, now);
   }
 
   /**
@@ -50,7 +51,7 @@ export class LoadLimit {
     if (now < this.#from) return;
     if (this.#count === 0) this.#startedAt = Math.max(this.#from, now - SLOW_MS);
     if (failed) this.#failed += 1;
-    else this.#add(ms, inFlight, placesOf(this.#state, now));
+    else this.#add(ms, inFlight, placesAt(this.#state, now));
     if (this.#isWhole(now - this.#startedAt)) this.#end(now);
   }
 
@@ -66,7 +67,7 @@ export class LoadLimit {
 
   #isWhole(ms: number): boolean {
     if (this.#count >= MOST_SAMPLES) return true;
-    return this.#count >= ENOUGH ? ms >= LEAST_MS : this.#count >= FEW && ms >= SLOW_MS;
+    return this.#count >= ENOUGH ? ms >= SHORTEST_WINDOW_MS : this.#count >= FEW && ms >= SLOW_MS;
   }
 
   #sampleOfProbe(probe: Probe, now: number, ms: number, inFlight: number, failed: boolean): void {

@@ -82,7 +82,7 @@ export function firstState(bounds: Bounds): LoadState {
 }
 
 /** Returns how many requests may be in flight: a whole number within the bounds. */
-export function placesOf(state: LoadState, now: number): number {
+export function placesAt(state: LoadState, now: number): number {
   const { probe } = state;
   return probe !== null && now < probe.until ? probe.places : Math.floor(state.number);
 }
@@ -103,7 +103,7 @@ export function isProbeOver(state: LoadState, probe: Probe, seen: Pick<LoadWindo
 
 /** Returns the state after a window of samples, or after those of a probe. */
 export function afterWindow(state: LoadState, window: LoadWindow, bounds: Bounds): LoadState {
-  if (state.probe !== null) return afterProbe(state, state.probe, window, bounds);
+  if (state.probe !== null) return leaveProbe(state, state.probe, window, bounds);
   if (window.count >= ENOUGH && window.failed * 2 > window.count) return inOutage(state, bounds);
   const { times } = window;
   if (times === null) return state;
@@ -188,7 +188,7 @@ function startProbe(state: LoadState, window: LoadWindow, bounds: Bounds, moved:
   return { ...state, probe: { places: within(bounds, places), since: window.at, until, leastMs: PROBE_MEDIANS * median, moved } };
 }
 
-function afterProbe(state: LoadState, probe: Probe, window: LoadWindow, bounds: Bounds): LoadState {
+function leaveProbe(state: LoadState, probe: Probe, window: LoadWindow, bounds: Bounds): LoadState {
   const { at, count, times } = window;
   const ended = { ...state, probe: null };
   // Too few answers say nothing. The next look comes as if this one had been the last.

@@ -1,0 +1,128 @@
+import { workField } from "../http/response/work.js";
+import type { AnswerWatch } from "../port/overload.js";
+
+/** What is done with the answer to one request. */
+export interface AnswerRules {
+  /** When the request was admitted. */
+  readonly at: number;
+  now(): number;
+  /** Gives the place of the request back. */
+  giveBack(): void;
+  /** Takes the time of an answer. `failed`: its status is 500 or more. */
+  sample(now: number, ms: number, failed: boolean): void;
+}
+
+/** The part of Node's requests that shows whether the body has arrived. */
+interface ArrivingRequest {
+  readonly complete?: boolean;
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
+  once(event: "end", listener: () => void): unknown;
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+/** The part of Node's responses that shows their first byte. */
+interface AnsweringResponse {
+  readonly statusCode: number;
+  readonly destroyed?: boolean;
+  readonly stream?: { readonly destroyed?: boolean } | undefined;
+  readonly req?: ArrivingRequest;
+  getHeader?(name: string): unknown;
+  writeHead?: Method;
+  write?: Method;
+  end?: Method;
+  flushHeaders?: Method;
+}
+
+/** A web-standard response, or how the work of a request ended. */
+interface KnownAnswer {
+  readonly status: number;
+  readonly headers?: { get(name: string): string | null };
+}
+
+const SENDING = ["write", "end", "flushHeaders"] as const;
+
+/** Makes what hears of the answer to `request`. */
+export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerWatch {
+  let isTold = false;
+  let since = rules.at;
+  // Whether the body of the request came after its head, and has not come to its end.
+  let isArriving = false;
+
+  return (answer) => {
+    if (isKnown(answer)) answered(answer.status, Object.hasOwn(answer, "aborted") ? "" : answer.headers?.get("content-type"));
+    else watchResponse(answer as AnsweringResponse);
+  };
+
+  function answered(status: number, contentType: unknown): void {
+    if (isTold) return;
+    isTold = true;
+    // The handler of a client that left may go on. Its place comes back with the end of its work.
+    if (status === 499) return;
+    const now = rules.now();
+    if (!isArriving && saysTime(status, contentType, request)) rules.sample(now, now - since, status >= 500);
+    rules.giveBack();
+  }
+
+  function watchResponse(response: AnsweringResponse): void {
+    const { req, writeHead } = response;
+    if (req !== undefined && hasBody(req)) awaitBody(req);
+    let told: unknown;
+    const first = (): void => {
+      if (isTold) return;
+      const hasLeft = response.destroyed === true || response.stream?.destroyed === true;
+      // A body that has arrived, and that nobody has read, has no end.
+      isArriving &&= !req?.complete;
+      answered(hasLeft ? 499 : response.statusCode, told ?? response.getHeader?.("content-type"));
+    };
+    if (writeHead !== undefined) {
+      // Node keeps the fields that `writeHead` gets in the text of the head alone.
+      response.writeHead = (...args) => {
+        told ??= typeIn(typeof args[1] === "string" ? args[2] : args[1]);
+        return writeHead.apply(response, args);
+      };
+    }
+    for (const name of SENDING) {
+      const send = response[name];
+      if (send === undefined) continue;
+      response[name] = (...args) => {
+        const sent = send.apply(response, args);
+        first();
+        return sent;
+      };
+    }
+  }
+
+  function awaitBody(req: ArrivingRequest): void {
+    // A body that comes with its head is there in the same turn of the event loop.
+    setImmediate(() => (isArriving = !req.complete));
+    req.once("end", () => {
+      if (isArriving) since = rules.now();
+      isArriving = false;
+    });
+  }
+}
+
+function isKnown(answer: object): answer is KnownAnswer {
+  return typeof (answer as Partial<KnownAnswer>).status === "number";
+}
+
+/** Whether the time of an answer says how long the service takes. */
+function saysTime(status: number, contentType: unknown, request: unknown): boolean {
+  // Upgrades and streams of events go on. Refusals are quick: of other limits, and of clients that have not signed in.
+  if (status === 101 || status === 401 || status === 429) return false;
+  if (typeof contentType === "string" && /^text\/event-stream/i.test(contentType)) return false;
+  return workField().read(Object(request) as object)?.decision.allowed !== false;
+}
+
+function hasBody({ headers, complete }: ArrivingRequest): boolean {
+  return complete === false && (Number(headers?.["content-length"]) > 0 || headers?.["transfer-encoding"] !== undefined);
+}
+
+/** The content type in the fields that `writeHead` gets: by name, or a list of names and values. */
+function typeIn(fields: unknown): unknown {
+  const isType = (name: unknown): boolean => typeof name === "string" && name.toLowerCase() === "content-type";
+  if (!Array.isArray(fields)) return Object.entries(Object(fields) as object).find(([name]) => isType(name))?.[1];
+  const list = (fields as unknown[]).flat();
+  return list.find((_, i) => i % 2 === 1 && isType(list[i - 1]));
+}
