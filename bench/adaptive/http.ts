@@ -119,7 +119,8 @@ async function play(kind: string, limit: Limit, { perSecond, seed }: Arriving): 
 
 function forkPinned(core: number, file: string, args: readonly string[]): ChildProcess {
   const [command, ...rest] = pinned(core, [process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...args]);
-  const child = spawn(command, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"], env: { ...process.env, NODE_ENV: "production" } });
+  const env = { ...process.env, NODE_ENV: "production" };
+  const child = spawn(command, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"], env });
   mustStay(child, file);
   return child;
 }

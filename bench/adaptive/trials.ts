@@ -83,14 +83,18 @@ const [EVENING_MS, MORNING_MS] = [60_000, 8 * 3_600_000];
 export const NIGHT: readonly Step[] = [{ at: EVENING_MS, times: 0.001 }, { at: MORNING_MS, times: 1 }];
 export const AFTER_NIGHT: readonly Stretch[] = stretchesFrom(MORNING_MS);
 
-/** The number ten seconds into the night, when the last window of the evening has ended, and the largest of the night. */
+/**
+ * The largest number from ten seconds before a quiet night until ten seconds into it, when the last window of the evening
+ * has ended, and the largest of the rest of the night.
+ */
 export function numberAtNight(scene: Scene, seed: number): { readonly before: number; readonly most: number } {
   const limit = adaptive();
   let [before, most] = [0, 0];
   const noting: Limit = {
     number(now) {
-      if (now < EVENING_MS + 10_000) before = Math.floor(limit.state.number);
-      else if (now < MORNING_MS) most = Math.max(most, limit.number(now));
+      const number = Math.floor(limit.state.number);
+      if (now >= EVENING_MS + 10_000 && now < MORNING_MS) most = Math.max(most, number);
+      else if (now >= EVENING_MS - 10_000 && now < MORNING_MS) before = Math.max(before, number);
       return limit.number(now);
     },
     sample: (...sample) => limit.sample(...sample),
