@@ -62,7 +62,8 @@ export class RecentCallers {
     const { requests, refused, onTrial } = this.#turn();
     requests.add(id);
     if (outcome === "shadow_refused") onTrial.add(id);
-    else if (outcome !== "allowed") refused.add(id);
+    // The whole service is overloaded: its callers did nothing wrong.
+    else if (outcome !== "allowed" && outcome !== "overloaded") refused.add(id);
   }
 
   /** The sketches of this minute. Those that are too old are dropped. */

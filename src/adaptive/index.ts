@@ -168,8 +168,11 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
   }
 
   function withJitter(decision: Decision): Decision {
-    if (decision.reason !== "limited" || Object.hasOwn(decision, "blocked")) return decision;
-    return { ...decision, retryAfterMs: LEAST_WAIT_MS + Math.floor(random() * JITTER_MS) };
+    const { reason, cost } = decision;
+    // A cost above the number of now fits into a later one.
+    const isRefused = reason === "limited" || (reason === "cost_above_capacity" && cost <= most);
+    if (!isRefused || Object.hasOwn(decision, "blocked")) return decision;
+    return { ...decision, reason: "limited", retryAfterMs: LEAST_WAIT_MS + Math.floor(random() * JITTER_MS) };
   }
 
   function alone(): never {

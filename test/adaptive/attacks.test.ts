@@ -16,7 +16,7 @@ function goodputOf(load: number, attack?: Attack): number {
 }
 
 describe.each([0.9, 2])("at %s times what the service can do", (load) => {
-  test.each(["slow-readers", "failures"] as const)("%s of one caller cost the others at most 10 %%", (attack) => {
+  test.each(["slow-readers", "failures"] as const)("%s of one caller cost the others at most a tenth", (attack) => {
     expect(goodputOf(load, attack)).toBeGreaterThanOrEqual(0.9 * goodputOf(load, "none"));
   });
 });

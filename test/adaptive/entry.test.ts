@@ -59,6 +59,12 @@ test("Retry-After is spread from 1 to 4 seconds", () => {
   expect([waitsOf(0), waitsOf(0.5), waitsOf(0.999_999)]).toEqual([1_000, 2_500, 3_999]);
 });
 
+test("a cost above the number of now may fit later. One above `most` never does", () => {
+  const { limiter } = made({ most: 500 });
+  expect(limiter.consume(KEY, 30)).toMatchObject({ allowed: false, reason: "limited", cost: 30, capacity: 20, retryAfterMs: 2_500 });
+  expect(limiter.consume(KEY, 501)).toMatchObject({ allowed: false, reason: "cost_above_capacity" });
+});
+
 test("a block lasts as long as it says", () => {
   const { limiter } = made();
   limiter.block(KEY, 60_000);

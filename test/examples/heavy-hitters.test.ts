@@ -103,6 +103,14 @@ test("callers of the last five minutes, most refused first; older ones are gone"
   expect(rowsOf(recent.counts(), "requests")).toEqual([row("<b>bob</b>", 1, 0, 1)]);
 });
 
+test("a service that is overloaded refuses no caller for what it did", () => {
+  const recent = new RecentCallers({ now: () => 0 });
+  const ask = decisions(recent);
+  ask("service", "allowed", 3);
+  ask("service", "overloaded", 2);
+  expect(rowsOf(recent.counts(), "requests")).toEqual([row("service", 5, 0)]);
+});
+
 test("one row for each bucket, whatever types the parts of its key have", () => {
   const recent = new RecentCallers({ now: () => 0 });
   const ask = decisions(recent);
