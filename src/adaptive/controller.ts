@@ -45,6 +45,7 @@ export interface LoadState {
 export interface Probe {
   readonly places: number;
   readonly since: number;
+  /** When it ends at the latest. */
   readonly until: number;
   /** The milliseconds after which it may end with 50 samples. */
   readonly leastMs: number;
@@ -207,8 +208,8 @@ function leaveProbe(state: LoadState, probe: Probe, window: LoadWindow, bounds: 
   return comeBack(isGuess ? { ...ended, number: found } : ended, window, times, bounds);
 }
 
-/** Whether a line of this service needs more than the usual time to end. */
-const isSlow = ({ since, until }: Probe): boolean => until - since > PROBE_MS;
+/** Whether a line of this service needs clearly more than the usual time to end. */
+const isSlow = ({ since, until }: Probe): boolean => until - since > 1.1 * PROBE_MS;
 
 /** Replaces the base, and goes where its times and the rate of the service lead. */
 function comeBack(state: LoadState, { at }: LoadWindow, base: Times, bounds: Bounds): LoadState {
