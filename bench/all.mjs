@@ -3,7 +3,9 @@
 import { spawnSync } from "node:child_process";
 import { loadavg } from "node:os";
 
-const SECTIONS = ["gate", "decision", "http", "redis", "redis-cluster", "window", "lease", "postgres", "waiting", "simulate", "size"];
+const SECTIONS = ["gate", "decision", "http", "redis", "redis-cluster", "window", "lease", "postgres", "waiting", "simulate", "size", "adaptive", "adaptive-http"];
+// Sections of several files have a folder.
+const FILES = { "adaptive": "adaptive/run.ts", "adaptive-http": "adaptive/http.ts" };
 const QUIET = 0.3;
 const PATIENCE_MS = 300_000;
 
@@ -27,7 +29,7 @@ for (const section of named.length > 0 ? named : SECTIONS) {
   if (named.length === 0 && !options.includes("--quick")) await untilQuiet();
   const started = performance.now();
   console.log(`\n=== ${section}`);
-  const { status } = spawnSync("tsx", [`${section}.ts`, ...options], { stdio: "inherit", shell: process.platform === "win32" });
+  const { status } = spawnSync("tsx", [FILES[section] ?? `${section}.ts`, ...options], { stdio: "inherit", shell: process.platform === "win32" });
   if (status !== 0) failed.push(section);
   console.log(`=== ${section}: ${((performance.now() - started) / 1_000).toFixed(0)} s`);
 }

@@ -18,6 +18,7 @@ const PLOTS: readonly Plot[] = [
   { section: "redis", of: "redis-callers-ioredis", title: "Decisions over Redis with ioredis, as callers grow", y: "k/s", x: "tenfold", below: "callers of one process, 20 000 keys" },
   { section: "redis", of: "redis-callers-node-redis", title: "Decisions over Redis with node-redis, as callers grow", y: "k/s", x: "tenfold", below: "callers of one process, 20 000 keys" },
   { section: "redis", of: "redis-processes", title: "Decisions over one Redis, as processes grow", y: "k/s", x: "even", below: "processes of 128 callers each" },
+  { section: "adaptive", of: "adaptive", title: "Requests in flight of a limit that finds its number, as workers leave and come", y: "places", x: "even", below: "seconds: 9 workers, 3 from 20 s on, 9 from 40 s on, 27 from 60 s on" },
   { section: "soak", of: "soak-heap", title: "Heap and buffers under mixed load", y: "MB", x: "even", below: "minutes" },
   { section: "soak", of: "soak-rss", title: "Resident memory under mixed load", y: "MB", x: "even", below: "minutes" },
 ];

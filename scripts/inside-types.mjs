@@ -1,13 +1,13 @@
 // Types in signatures that no entry exports: parts of options, and what a type is computed by. An editor shows their
 // members, and nobody needs to name them.
 export const INSIDE_TYPES = [
-  "AbortSignalLike", "AnyKey", "AnyLimiter", "AnyRespond", "BucketCall", "ClassOrMethod", "Closable", "ContextOptions",
+  "AbortSignalLike", "AnyKey", "AnyLimiter", "AnyRespond", "BucketCall", "ClassOrMethod", "Closable",
   "DecisionOf", "DurableObjectClass", "ExpressRespond", "FastifyGateOptions", "FastifyHookOptions", "FastifyOwnOptions",
   "FastifyPluginOptions", "FastifyRespond", "HeaderSource", "HonoRespond", "IfLimiter", "InFlightOptions",
   "InstancesOf", "IoredisLike", "KeysOf", "KindCode", "Limited", "LimitedListener", "LimiterGateOptions",
-  "LimiterRateLimitOptions", "ListedLimit", "ManyLimitsPolicy", "MaybeKeyPart", "NestGateOptions",
+  "LimiterModuleOptions", "LimiterRateLimitOptions", "ListedLimit", "ManyLimitsPolicy", "MaybeKeyPart", "NestGateOptions",
   "NestUser", "NoOptions", "NodeRedisLike", "NodeRespond", "OverDefaults", "PolicyGateOptions",
-  "PolicyRateLimitOptions", "QuotaOptions", "RateLimitedFacts", "RateOptions", "RespondOption", "SingleInFlightPolicy",
+  "PolicyModuleOptions", "PolicyRateLimitOptions", "QuotaOptions", "RateLimitedFacts", "RateOptions", "RespondOption", "SingleInFlightPolicy",
   "SingleQuotaPolicy", "SingleRatePolicy", "SingleWindowPolicy", "SyncOf", "TrafficResponse", "UpstashLike",
   "WebRespond", "WindowOptions",
 ];

@@ -67,23 +67,39 @@ void createLimiter;
 });
 
 describe("in sluice/nest", () => {
-  const callingNest = (call: string): string => `import { perSecond } from "sluice";
+  const callingNest = (call: string): string => `import type { Request } from "express";
+import { createLimiter, MemoryStore, perSecond } from "sluice";
 import { RateLimit, RateLimitModule } from "sluice/nest";
 const policy = { name: "api", capacity: 30, refill: perSecond(5) };
 ${call};
 `;
 
-  test("hovering over an option of forRootAsync and of a decorator shows its documentation", slow, () => {
+  test.each(["forRoot(|)", "forRootAsync({ useFactory: () => (|) })"])("hovering over an option of %s shows its documentation", slow, (call) => {
     const options: [written: string, documentation: string][] = [
-      ['RateLimitModule.forRootAsync({ useFactory: () => ({ policy, unid|entified: "refuse", key: () => "ann" }) })', "How callers without a key are treated"],
-      ["RateLimit({ co|st: 2 })", "The tokens"],
+      ['{ pol|icy, key: () => "ann" }', "The limits of each key"],
+      ["{ policy, k|ey: (request) => request.ip }", "Returns the caller's key"],
+      ["{ pol|icy, key: (request: Request) => request.hostname }", "The limits of each key"],
+      ["{ policy, k|ey: (request: Request) => request.hostname }", "Returns the caller's key"],
+      ['{ policy, key: () => "ann", unid|entified: "refuse" }', "How callers without a key are treated"],
+      ['{ policy, key: () => "ann", st|ore: new MemoryStore() }', "The store that keeps the buckets"],
+      ['{ policy, key: () => "ann", sk|ip: () => false }', "Returns true for requests without a limit"],
+      ['{ policy, key: () => "ann", res|pond: () => ({}) }', "Answers a request that the limit refused"],
+      ['{ policy, key: () => "ann", getReq|uest: () => ({ headers: {} }) }', "Returns the HTTP request of a GraphQL resolver's context"],
+      ['{ lim|iter: createLimiter({ policy }), key: () => "ann" }', "A limiter from `createLimiter`"],
+      ['{ limiter: createLimiter({ policy }), k|ey: () => "ann" }', "Returns the caller's key"],
     ];
-    expect(options.filter(([written, documentation]) => !editor.hover(callingNest(written)).includes(documentation))).toEqual([]);
+    const hover = (written: string): string => editor.hover(callingNest(`RateLimitModule.${call.replace("|", written)}`));
+    expect(options.filter(([written, documentation]) => !hover(written).includes(documentation))).toEqual([]);
+  });
+
+  test("hovering over an option of a decorator shows its documentation", slow, () => {
+    expect(editor.hover(callingNest("RateLimit({ co|st: 2 })"))).toContain("The tokens");
   });
 
   test("the error for a missing key names the key", slow, () => {
     const [error = ""] = editor.errors(callingNest("RateLimitModule.forRoot({ policy })"));
     expect(error).toMatch(/Property 'key' is missing in type /);
+    expect(error).not.toMatch(/\blimiter\b/);
   });
 });
 

@@ -12,8 +12,11 @@ export interface Limit {
 /** Milliseconds of work of one request. `draw` gives numbers from 0 to 1, which 1 is not. */
 export type WorkTime = (draw: () => number) => number;
 
-/** What one caller of ten does to the others. */
-export type Attack = "none" | "slow-readers" | "failures" | "slow-readers-held" | "slow-work";
+/**
+ * What one caller does, whose requests are a tenth: nothing, reads each answer for 30 s (with its place given back at the
+ * first byte, or held until the last), makes the service fail after 1 ms, or has work that waits 10 s for something else.
+ */
+export type Attack = "none" | "slow-readers" | "slow-readers-held" | "failures" | "slow-work";
 
 /** One run. */
 export interface Run {
@@ -22,10 +25,20 @@ export interface Run {
   /** Requests a millisecond. */
   readonly offered: number;
   /** What the time of work is multiplied by, from an instant on. */
-  readonly steps?: readonly { readonly at: number; readonly times: number }[];
+  readonly steps?: readonly Step[];
+  /** What the number of workers is multiplied by, from an instant on. */
+  readonly crews?: readonly Step[];
+  /** What the requests offered are multiplied by, from an instant on. */
+  readonly tides?: readonly Step[];
+  /** In the order of time, apart from each other. */
   readonly spans: readonly Span[];
   readonly seed: number;
   readonly attack?: Attack;
+}
+
+export interface Step {
+  readonly at: number;
+  readonly times: number;
 }
 
 /** A stretch of time that is measured. */
@@ -64,7 +77,7 @@ export const SERVICES = {
   mixed: { work: (draw) => (draw() < 0.05 ? 400 : 20), meanMs: 39, p99Ms: 400 },
 } as const satisfies Record<string, { work: WorkTime; meanMs: number; p99Ms: number }>;
 
-const READING_MS = 30_000;
+const [READING_MS, ELSEWHERE_MS] = [30_000, 10_000];
 const ATTACKING = 0.1;
 
 interface Request {
@@ -75,58 +88,59 @@ interface Request {
 
 /** Plays a run, and returns what each span saw. */
 export function play(run: Run, limit: Limit): Seen[] {
-  const { workers, work, offered, steps = [], spans, attack } = run;
+  const { work, offered, steps = [], crews = [], tides = [], spans, attack } = run;
   // Arrivals have draws of their own, so that every limit meets the same callers.
   const [arrivals, works] = [drawsOf(run.seed), drawsOf(run.seed ^ 0x5bd1e995)];
   const seen: Seen[] = spans.map(() => ({ good: 0, times: [] }));
-  const end = Math.max(...spans.map(({ to }) => to));
+  const end = (spans.at(-1) as Span).to;
   const ends = new Agenda<Request>();
   const readers = new Agenda<null>();
   const line: Request[] = [];
-  let [first, busy, inFlight, factor, step] = [0, 0, 0, 1, 0];
+  const [factorAt, crewAt, tideAt] = [walk(steps), walk(crews), walk(tides)];
+  let [first, busy, inFlight, factor, current, workers] = [0, 0, 0, 1, 0, run.workers];
   let arrival = exponential(arrivals, 1 / offered);
 
+  const waitsElsewhere = ({ hostile }: Request): boolean => hostile && attack === "slow-work";
   const begin = (now: number, request: Request): void => {
-    busy += 1;
     const ms = work(works) * factor;
-    if (request.hostile && attack === "slow-work") {
-      busy -= 1;
-      ends.add(now + 10_000, request);
-    } else ends.add(now + (attack === "failures" && request.hostile ? 1 : ms), request);
+    if (waitsElsewhere(request)) return ends.add(now + ELSEWHERE_MS, request);
+    busy += 1;
+    ends.add(now + (attack === "failures" && request.hostile ? 1 : ms), request);
   };
   const finish = (now: number, request: Request): void => {
-    if (!(request.hostile && attack === "slow-work")) busy -= 1;
+    if (!waitsElsewhere(request)) busy -= 1;
     const held = attack === "slow-readers-held" && request.hostile;
     if (held) readers.add(now + READING_MS, null);
     else inFlight -= 1;
     const ms = now - request.at;
     limit.sample(now, ms, request.inFlight, attack === "failures" && request.hostile);
     if (!request.hostile) count(now, ms);
-    if (first < line.length) begin(now, line[first++] as Request);
+    while (busy < workers && first < line.length) begin(now, line[first++] as Request);
     if (first > 10_000) {
       line.splice(0, first);
       first = 0;
     }
   };
   const count = (now: number, ms: number): void => {
-    for (const [index, { from, to, deadlineMs }] of spans.entries()) {
-      if (now < from || now >= to) continue;
-      const span = seen[index] as Seen;
-      span.times.push(ms);
-      if (ms <= deadlineMs) span.good += 1_000 / (to - from);
-    }
+    while (now >= (spans[current] as Span).to) current += 1;
+    const { from, to, deadlineMs } = spans[current] as Span;
+    if (now < from) return;
+    const span = seen[current] as Seen;
+    span.times.push(ms);
+    if (ms <= deadlineMs) span.good += 1_000 / (to - from);
   };
 
   for (;;) {
     const now = Math.min(arrival, ends.next, readers.next);
     if (now >= end) return seen;
-    while (step < steps.length && (steps[step] as { at: number }).at <= now) factor = (steps[step++] as { times: number }).times;
+    factor = factorAt(now);
+    workers = Math.round(run.workers * crewAt(now));
     if (now === ends.next) finish(now, ends.shift());
     else if (now === readers.next) {
       readers.shift();
       inFlight -= 1;
     } else {
-      arrival = now + exponential(arrivals, 1 / offered);
+      arrival = now + exponential(arrivals, 1 / (offered * tideAt(now)));
       const hostile = attack !== undefined && arrivals() < ATTACKING;
       if (inFlight >= limit.number(now)) continue;
       inFlight += 1;
@@ -137,42 +151,54 @@ export function play(run: Run, limit: Limit): Seen[] {
   }
 }
 
+/** Returns what holds at an instant, 1 before the first step. Each instant is at or after the one before it. */
+function walk(steps: readonly Step[]): (now: number) => number {
+  let [times, next] = [1, 0];
+  return (now) => {
+    while (next < steps.length && (steps[next] as Step).at <= now) times = (steps[next++] as Step).times;
+    return times;
+  };
+}
+
 /** What comes next, in the order of time: a binary heap. */
 class Agenda<T> {
-  readonly #entries: { readonly at: number; readonly value: T }[] = [];
-
-  get next(): number {
-    return this.#entries[0]?.at ?? Infinity;
-  }
+  readonly #at: number[] = [];
+  readonly #values: T[] = [];
+  next = Infinity;
 
   add(at: number, value: T): void {
-    const heap = this.#entries;
-    let child = heap.length;
-    heap.push({ at, value });
+    const [instants, values] = [this.#at, this.#values];
+    let child = instants.length;
     while (child > 0) {
       const parent = (child - 1) >> 1;
-      if ((heap[parent] as { at: number }).at <= at) break;
-      heap[child] = heap[parent] as { at: number; value: T };
+      if ((instants[parent] as number) <= at) break;
+      instants[child] = instants[parent] as number;
+      values[child] = values[parent] as T;
       child = parent;
     }
-    heap[child] = { at, value };
+    instants[child] = at;
+    values[child] = value;
+    this.next = instants[0] as number;
   }
 
   shift(): T {
-    const heap = this.#entries;
-    const top = heap[0] as { value: T };
-    const last = heap.pop() as { at: number; value: T };
-    if (heap.length === 0) return top.value;
+    const [instants, values] = [this.#at, this.#values];
+    const top = values[0] as T;
+    const [at, value] = [instants.pop() as number, values.pop() as T];
+    const { length } = instants;
     let parent = 0;
-    for (;;) {
-      let child = 2 * parent + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && (heap[child + 1] as { at: number }).at < (heap[child] as { at: number }).at) child += 1;
-      if ((heap[child] as { at: number }).at >= last.at) break;
-      heap[parent] = heap[child] as { at: number; value: T };
+    for (let child = 1; child < length; child = 2 * parent + 1) {
+      if (child + 1 < length && (instants[child + 1] as number) < (instants[child] as number)) child += 1;
+      if ((instants[child] as number) >= at) break;
+      instants[parent] = instants[child] as number;
+      values[parent] = values[child] as T;
       parent = child;
     }
-    heap[parent] = last;
-    return top.value;
+    if (length > 0) {
+      instants[parent] = at;
+      values[parent] = value;
+    }
+    this.next = length > 0 ? (instants[0] as number) : Infinity;
+    return top;
   }
 }

@@ -57,3 +57,13 @@ export function overDrizzlePostgresJs(db: PostgresJsDatabase & { readonly $clien
 export function overKysely(db: Kysely<unknown>, options?: PostgresStoreOptions): PostgresStore {
   return new PostgresStore((text, values) => db.executeQuery(CompiledQuery.raw(text, values)), options);
 }
+
+/** Prisma, by any driver adapter for Postgres. */
+export function overPrisma(prisma: RawPrisma, options?: PostgresStoreOptions): PostgresStore {
+  return new PostgresStore((text, values) => prisma.$queryRawUnsafe(text, ...values), options);
+}
+
+/** What each generated `PrismaClient` has. */
+export interface RawPrisma {
+  $queryRawUnsafe<Row>(text: string, ...values: unknown[]): PromiseLike<Row>;
+}

@@ -9,8 +9,8 @@ import { createGate } from "../http/gate.js";
 import { misplaced } from "../http/misplaced.js";
 import type { IfLimiter, LimiterGateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/route-options.js";
+import { failRequest } from "./node/fail-request.js";
 import { applyToNode, nodeReader, refuseOnNode } from "./node/response.js";
-import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/response/verdict.js";
 
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
@@ -90,14 +90,4 @@ function onVerdict(verdict: Verdict, request: object, response: Response<never>,
     return failRequest(error, response, next);
   }
   next();
-}
-
-// `next(undefined)` and `next("route")` would run the handler.
-function failRequest(error: unknown, response: Response<never>, next: NextFunction): void {
-  try {
-    next(asError(error));
-  } catch {
-    // A hook on the response, such as one on writeHead, also fails for the error page.
-    response.destroy();
-  }
 }

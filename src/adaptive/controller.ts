@@ -38,13 +38,15 @@ export interface LoadState {
   readonly rate: number;
   /** The number of the last window without an outage. */
   readonly good: number;
-  /** A look at the base latency: few places, for up to a second. */
+  /** A look at the base latency: few places, for a short time. */
   readonly probe: Probe | null;
 }
 
 export interface Probe {
   readonly places: number;
   readonly since: number;
+  /** When it ends at the latest. */
+  readonly until: number;
   /** The milliseconds after which it may end with 50 samples. */
   readonly leastMs: number;
   /** Whether it looks because the number has moved. */
@@ -63,8 +65,8 @@ const DEEPEST = 4;
 /** A probe takes this part of the places. */
 const PROBE_PART = 5;
 const PROBE_MEDIANS = 10;
-/** A probe lasts at most this long. */
-const PROBE_MS = 1_000;
+/** A probe lasts at most this long, or this many medians if the number has moved: first the line has to end. */
+const [PROBE_MS, MOVED_MEDIANS] = [1_000, 3];
 /** The samples that make a window, or a base. */
 export const ENOUGH = 50;
 const CALM_EVERY_MS = 60_000;
@@ -83,7 +85,7 @@ export function firstState(bounds: Bounds): LoadState {
 /** Returns how many requests may be in flight: a whole number within the bounds. */
 export function placesAt(state: LoadState, now: number): number {
   const { probe } = state;
-  return probe !== null && now - probe.since < PROBE_MS ? probe.places : Math.floor(state.number);
+  return probe !== null && now < probe.until ? probe.places : Math.floor(state.number);
 }
 
 /** Returns the most requests in flight, itself included, at which the time of a request says what the service takes alone. */
@@ -93,8 +95,11 @@ export function calmPlaces({ number, place }: LoadState): number {
 
 /** Whether a probe that has these samples says enough. */
 export function isProbeOver(state: LoadState, probe: Probe, seen: Pick<LoadWindow, "at" | "count" | "durationMs">): boolean {
-  const sinceMs = seen.at - probe.since;
-  return sinceMs >= PROBE_MS || (seen.count >= ENOUGH && (sinceMs >= probe.leastMs || isBusy(state, seen)));
+  const { at, count, durationMs } = seen;
+  if (at >= probe.until) return true;
+  if (count >= ENOUGH) return at - probe.since >= probe.leastMs || isBusy(state, seen);
+  // A slow service shows with fewer answers that its line has not ended.
+  return probe.moved && count >= 2 * FEWEST_IN_PROBE && durationMs >= PROBE_MS && isBusy(state, seen);
 }
 
 /** Returns the state after a window of samples, or after those of a probe. */
@@ -179,8 +184,9 @@ function isBusy(state: LoadState, { count, durationMs }: Pick<LoadWindow, "count
 
 function startProbe(state: LoadState, window: LoadWindow, bounds: Bounds, moved: boolean): LoadState {
   const places = Math.floor(Math.min(state.number, Math.max(state.place, state.number) / PROBE_PART));
-  const leastMs = PROBE_MEDIANS * (window.times as Times).median;
-  return { ...state, probe: { places: within(bounds, places), since: window.at, leastMs, moved } };
+  const { median } = window.times as Times;
+  const until = window.at + (moved ? Math.max(PROBE_MS, MOVED_MEDIANS * median) : PROBE_MS);
+  return { ...state, probe: { places: within(bounds, places), since: window.at, until, leastMs: PROBE_MEDIANS * median, moved } };
 }
 
 function leaveProbe(state: LoadState, probe: Probe, window: LoadWindow, bounds: Bounds): LoadState {
@@ -188,14 +194,22 @@ function leaveProbe(state: LoadState, probe: Probe, window: LoadWindow, bounds: 
   const ended = { ...state, probe: null };
   // Too few answers say nothing. The next look comes as if this one had been the last.
   if (times === null || count < FEWEST_IN_PROBE) return { ...ended, basedAt: Math.max(at, state.basedAt) };
-  if (count >= 2 * FEWEST_IN_PROBE && probe.places > bounds.least && isBusy(state, window) && at - probe.since < PROBE_MS) {
+  if (count >= 2 * FEWEST_IN_PROBE && probe.places > bounds.least && isBusy(state, window) && at < probe.until) {
     // The times still contain a wait, so they are no base. They are nearer to it than the times that made the number move.
     const base = probe.moved ? times : state.base;
-    return { ...state, base, probe: { ...probe, places: within(bounds, Math.floor(probe.places / PROBE_PART)) } };
+    const until = isSlow(probe) ? Math.max(probe.until, at + MOVED_MEDIANS * times.median) : probe.until;
+    return { ...state, base, probe: { ...probe, until, places: within(bounds, Math.floor(probe.places / PROBE_PART)) } };
   }
   if (!probe.moved) return { ...ended, basedAt: at, base: blend(state.base, times, Math.min(1, count / ENOUGH)) };
-  return comeBack(ended, window, times, bounds);
+  // A guess of a slow service would take a minute to fall.
+  const { mean, wait } = times;
+  const found = state.rate * (mean + wait);
+  const isGuess = state.basedAt === -Infinity && isSlow(probe) && found < state.number / 2;
+  return comeBack(isGuess ? { ...ended, number: found } : ended, window, times, bounds);
 }
+
+/** Whether a line of this service needs clearly more than the usual time to end. */
+const isSlow = ({ since, until }: Probe): boolean => until - since > 1.1 * PROBE_MS;
 
 /** Replaces the base, and goes where its times and the rate of the service lead. */
 function comeBack(state: LoadState, { at }: LoadWindow, base: Times, bounds: Bounds): LoadState {

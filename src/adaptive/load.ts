@@ -29,6 +29,11 @@ export class LoadLimit {
     this.#state = firstState(bounds);
   }
 
+  /** What the controller knows now. */
+  get state(): LoadState {
+    return this.#state;
+  }
+
   /** Returns how many requests may be in flight. */
   number(now: number): number {
     return placesAt(this.#state, now);

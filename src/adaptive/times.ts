@@ -5,14 +5,14 @@ export interface Times {
   readonly mean: number;
   /**
    * The wait that a request may have in the service before it begins: the mean for work that always takes the same, twice
-   * the mean for exponential times, and at most 2.5 times the mean.
+   * the mean for exponential times, and at most 4 times the mean.
    */
   readonly wait: number;
 }
 
 // One caller whose work takes forever must not move a mean.
 const MOST_MEDIANS = 20;
-const MOST_MEANS = 2.5;
+const MOST_MEANS = 4;
 
 /** Sorts `times`, which are above 0 and at least one. */
 export function timesOf(times: number[]): Times {

@@ -1,5 +1,7 @@
 import { createServer } from "node:http";
+import { Hono } from "hono";
 import { definePolicy, MemoryStore, type AsyncStore } from "sluice";
+import { rateLimit as onHono } from "sluice/hono";
 import { createGate, type RefuseVerdict } from "sluice/http";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
@@ -204,4 +206,13 @@ describe("responses", () => {
     const mine = new Response("ok");
     expect(await one()(() => mine)(asAnn())).toBe(mine);
   });
+});
+
+test("a 401 of one's own keeps its scheme, also on Hono", async () => {
+  const ownScheme = () => new Response("no key", { status: 401, headers: { "WWW-Authenticate": "Session" } });
+  const options = { ...oneToken(), key: () => undefined, unidentified: ownScheme };
+  const app = new Hono().use(onHono(options)).get("/", (c) => c.text("ok"));
+  for (const response of [await rateLimit(options)(() => new Response("ok"))(new Request("http://localhost/")), await app.request("/")]) {
+    expect([response.status, response.headers.get("www-authenticate"), await response.text()]).toEqual([401, "Session", "no key"]);
+  }
 });

@@ -11,10 +11,10 @@ afterAll(() => consumer.remove());
 const { version } = JSON.parse(readFileSync(join(packages, "node_modules/@nestjs/core/package.json"), "utf8")) as { version: string };
 
 const app = `import "reflect-metadata";
-import { Controller, Get, Injectable, Module, Post, type CanActivate, type ExecutionContext } from "@nestjs/common";
+import { Catch, Controller, Get, Injectable, Module, Post, UseFilters, type ArgumentsHost, type CanActivate, type ExceptionFilter, type ExecutionContext } from "@nestjs/common";
 import { APP_GUARD, NestFactory } from "@nestjs/core";
 import { MemoryStore, perHour, perMinute, type Decision, type Limiter } from "sluice";
-import { InjectRateLimiter, RateLimit, RateLimitDecision, RateLimitGuard, RateLimitModule, SkipRateLimit } from "sluice/nest";
+import { InjectRateLimiter, RateLimit, RateLimitDecision, RateLimitException, RateLimitGuard, RateLimitModule, SkipRateLimit, type NestResponse } from "sluice/nest";
 
 @Injectable()
 export class AuthGuard implements CanActivate {
@@ -32,6 +32,14 @@ export class StoreService {
 @Module({ providers: [StoreService], exports: [StoreService] })
 export class StoreModule {}
 
+@Catch(RateLimitException)
+export class SlowDown implements ExceptionFilter {
+  catch({ refusal }: RateLimitException, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<NestResponse>();
+    response.status(refusal.status).header("content-type", "text/plain; charset=utf-8").send(refusal.code);
+  }
+}
+
 @Controller("reports")
 @RateLimit({ name: "reports", refill: perHour(3) })
 export class ReportsController {
@@ -41,6 +49,9 @@ export class ReportsController {
   }
   @Post() create(@RateLimitDecision() decision: Decision): object {
     return { policy: decision.policy, remaining: decision.remaining, api: this.limiter.parts.map(({ policy }) => policy.name) };
+  }
+  @UseFilters(SlowDown) @Get("filtered") filtered(): string {
+    return "filtered";
   }
 }
 
@@ -75,7 +86,7 @@ export async function main(): Promise<void> {
     const text = await response.text();
     return [response.status, response.headers.get("content-type"), response.status < 400 ? text : ""].join(" ");
   };
-  const calls = ["GET /reports/health", ...Array<string>(4).fill("POST /reports")];
+  const calls = ["GET /reports/health", ...Array<string>(4).fill("POST /reports"), "GET /reports/filtered"];
   for (const call of calls) console.log(await ask(call));
   await app.close();
 }
@@ -86,6 +97,7 @@ const printed = [
   "200 text/html; charset=utf-8 healthy",
   ...[2, 1, 0].map((remaining) => `201 application/json; charset=utf-8 {"policy":"reports","remaining":${remaining},"api":["api"]}`),
   "429 application/problem+json ",
+  "429 text/plain; charset=utf-8 ",
 ].join("\n").trim();
 
 describe(`NestJS ${version}`, () => {
@@ -108,7 +120,7 @@ describe(`NestJS ${version}`, () => {
   });
 
   // Runtimes and test runners that do not know `module-sync` load these.
-  test("runs with the CommonJS files, and with a decorator and a guard of the other copy", async () => {
+  test("runs with the CommonJS files, and with a decorator, a guard and an exception of the other copy", async () => {
     const compiled = await compile("copies", "commonjs", {});
     const dist = (name: string): string => `require("../node_modules/sluice/dist/cjs/default/${name}.cjs")`;
     const whole = compiled.replace('require("sluice")', dist("index")).replace('require("sluice/nest")', dist("nest"));
@@ -116,9 +128,13 @@ describe(`NestJS ${version}`, () => {
     consumer.write("copies/whole.js", whole);
     expect(await consumer.node("copies/whole.js")).toBe(printed);
 
-    const mixed = compiled.replace('require("sluice/nest")', `{ ...require("sluice/nest"), RateLimitModule: ${dist("nest")}.RateLimitModule }`);
-    expect(mixed).not.toBe(compiled);
-    consumer.write("copies/mixed.js", mixed);
-    expect(await consumer.node("copies/mixed.js")).toBe(printed);
+    const from = (esm: string, cjs: string): string => `{ ...${esm}, ...(({ RateLimitException, RateLimitModule }) => ({ RateLimitException, RateLimitModule }))(${cjs}) }`;
+    const [esm, cjs] = ['require("sluice/nest")', dist("nest")];
+    for (const nest of [from(esm, cjs), from(cjs, esm)]) {
+      const mixed = compiled.replace(esm, nest);
+      expect(mixed).not.toBe(compiled);
+      consumer.write("copies/mixed.js", mixed);
+      expect(await consumer.node("copies/mixed.js")).toBe(printed);
+    }
   });
 });

@@ -21,3 +21,12 @@ export function rateLimit<Event extends NitroEvent>(options: AdapterOptions<Even
     answerOnNode(verdict, event, event.node.res);
   };
 }
+
+/**
+ * Whether `useFetch` or `event.$fetch` of the application made this request, and no client. Nitro gives it the context of the
+ * request that it belongs to.
+ */
+export function isInnerCall({ node }: NitroEvent): boolean {
+  const { __unenv__: outer } = node.req as { readonly __unenv__?: { readonly nitro?: unknown } };
+  return outer?.nitro !== undefined;
+}

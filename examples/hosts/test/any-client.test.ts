@@ -16,7 +16,8 @@ import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startCluster, startRedis, type OwnCluster, type OwnRedis } from "../../../test/helpers/own-redis.js";
 import { describeWith, postgresUrl } from "../../../test/helpers/services.js";
-import { overDrizzle, overDrizzlePostgresJs, overGlide, overGlideCluster, overKysely, overNeon, overPostgresJs } from "../any-client.js";
+import { overDrizzle, overDrizzlePostgresJs, overGlide, overGlideCluster, overKysely, overNeon, overPostgresJs, overPrisma } from "../any-client.js";
+import { prismaOver } from "./servers/prisma.js";
 import { callsOf } from "../../../src/testing/store-calls.js";
 
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(1) });
@@ -124,10 +125,12 @@ describeWith("postgres", "Postgres by one function, of", () => {
   const kyselyOver = (over: pg.Pool): Kysely<unknown> => new Kysely({ dialect: new PostgresDialect({ pool: over }) });
   const farPool = new pg.Pool({ connectionString: nowhere });
   const [db, noDb] = [kyselyOver(pool), kyselyOver(farPool)];
+  const [prisma, noPrisma] = [prismaOver(pool), prismaOver(farPool)];
   const clients: Readonly<Record<string, (options: PostgresStoreOptions, unreachable: boolean) => PostgresStore>> = {
     "postgres.js": (options, unreachable) => overPostgresJs(unreachable ? far : sql, options),
     "Neon over HTTP": (options, unreachable) => overNeon(`postgres://me:secret@${unreachable ? "nowhere" : "neon"}.example/db`, options),
     Kysely: (options, unreachable) => overKysely(unreachable ? noDb : db, options),
+    Prisma: (options, unreachable) => overPrisma(unreachable ? noPrisma : prisma, options),
     "Drizzle over pg": (options, unreachable) => overDrizzle(drizzleOverPg({ client: unreachable ? farPool : pool }), options),
     "Drizzle over postgres.js": (options, unreachable) => overDrizzlePostgresJs(drizzleOverPostgresJs({ client: unreachable ? far : sql }), options),
   };

@@ -21,7 +21,7 @@ export interface Answer {
 /** A running app. */
 export interface RunningApp {
   /** Sends one GET, from another address of this machine if asked. An abort breaks its connection. */
-  get(path?: string, from?: string, signal?: AbortSignal): Promise<Answer>;
+  get(path?: string, from?: string, signal?: AbortSignal, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Sends `count` GETs one after the other. Returns how many were served, and the last answer. */
   send(count: number, path?: string): Promise<{ served: number; last: Answer }>;
   /** How many requests have arrived, and how many connections have closed. */
@@ -60,9 +60,9 @@ export async function start(framework: Framework, app: unknown, prepare: (app: I
   const { port, close } = await listen(server);
   onTestFinished(async () => void (await close()));
 
-  const get = (path = "/", from = "127.0.0.1", signal?: AbortSignal): Promise<Answer> =>
+  const get = (path = "/", from = "127.0.0.1", signal?: AbortSignal, headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const sent = request({ host: "127.0.0.1", port, path, localAddress: from, signal }, (response) => {
+      const sent = request({ host: "127.0.0.1", port, path, localAddress: from, signal, headers }, (response) => {
         const { statusCode = 0, headers } = response;
         text(response).then((body) => resolve({ status: statusCode, headers, body }), reject);
       });

@@ -53,3 +53,18 @@ test("`respond` answers a refusal, also after a while", async () => {
   const refused = await get("/own");
   expect([refused.status, await refused.text(), refused.headers.get("retry-after")]).toEqual([420, "/own: 60", "60"]);
 });
+
+test("an inner call is charged again, unless `skip` names it", async () => {
+  const get = await serve();
+  const page = await get("/page", "dan");
+  expect([page.status, await page.json(), page.headers.get("ratelimit-remaining")]).toEqual([200, { path: "inbox" }, "2"]);
+  expect((await get("/inbox", "dan")).headers.get("ratelimit-remaining")).toBe("1");
+  expect((await get("/page?charged", "eve")).status).toBe(200);
+  expect((await get("/inbox", "eve")).headers.get("ratelimit-remaining")).toBe("0");
+});
+
+test("an inner call by the global `$fetch` forwards no field of the request: it has no user, and no skip", async () => {
+  const get = await serve();
+  expect(await (await get("/signed-out", "fay")).json()).toEqual({ status: 401 });
+  expect((await get("/inbox", "fay")).headers.get("ratelimit-remaining")).toBe("1");
+});

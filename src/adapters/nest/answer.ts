@@ -4,6 +4,7 @@ import { toRefusal } from "../../http/response/refusal.js";
 import type { RefuseVerdict, Verdict } from "../../http/response/verdict.js";
 import { applyToReply, refuseOnReply } from "../fastify/reply.js";
 import { endWithConnection } from "../node/end-of-work.js";
+import { failRequest } from "../node/fail-request.js";
 import { applyToNode, refuseOnNode, type NodeRequest, type NodeResponse } from "../node/response.js";
 import { boundUnreadBody } from "../node/unread-body.js";
 import { RateLimitException } from "./exception.js";
@@ -18,7 +19,7 @@ interface ExpressResponse extends NodeResponse {
 
 /** The request and the response of one call of a handler. */
 export interface Exchange {
-  readonly request: NodeRequest & { readonly raw?: NodeRequest };
+  readonly request: NodeRequest & { readonly raw?: NodeRequest; next?(error: Error): unknown };
   /** Express's response, or Fastify's reply. Undefined if only the request is known. */
   readonly response: unknown;
   /** Whether Nest answers over HTTP, and not for GraphQL. */
@@ -48,7 +49,7 @@ export function answerInNest(verdict: Verdict, { request, response, isHttp }: Ex
   if (raw !== undefined && !raw.headersSent) {
     setRefusal(reply ?? raw, verdict);
     if (isHttp) boundUnreadBody(raw);
-    if (isHttp) sendAsProblem(reply ?? raw, verdict, exception.getResponse());
+    if (isHttp) sendAsProblem(reply ?? raw, verdict, exception.getResponse(), request);
   }
   throw exception;
 }
@@ -70,7 +71,9 @@ function setRefusal(response: FastifyReply | ExpressResponse, { fields, expose }
  * Sends the standard document as `application/problem+json`. Nest and filters call `json` of Express or `send` of Fastify
  * with any body, and both would give the document the type of JSON.
  */
-function sendAsProblem(response: FastifyReply | ExpressResponse, { fields, body }: RefuseVerdict, document: unknown): void {
+function sendAsProblem(
+  response: FastifyReply | ExpressResponse, { fields, body }: RefuseVerdict, document: unknown, request: Exchange["request"],
+): void {
   const type = fields[fields.lastIndexOf("content-type") + 1] as string;
   if ("raw" in response) {
     const { send } = response;
@@ -87,9 +90,14 @@ function sendAsProblem(response: FastifyReply | ExpressResponse, { fields, body 
   Object.assign(response, {
     json(payload: unknown): unknown {
       if (payload !== document) return json?.call(response, payload);
-      response.setHeader("content-type", type);
-      response.setHeader("content-length", String(body.length));
-      return response.end(body);
+      try {
+        response.setHeader("content-type", type);
+        response.setHeader("content-length", String(body.length));
+        return response.end(body);
+      } catch (error) {
+        // Express 4 awaits no handler: a hook on the response that throws would end the process.
+        return failRequest(error, response, (cause) => request.next?.(cause));
+      }
     },
   });
 }

@@ -17,6 +17,8 @@ const OPTIONS = Symbol.for("sluice.nest.options");
  * `@RateLimit` that no guard reads, and two policies of one name with different numbers stop the start.
  */
 export class RateLimitModule implements OnModuleInit {
+  /** @internal */
+  static readonly [LIMITS] = true;
   readonly #limits: NestLimits;
   readonly #modules: ModulesContainer;
   readonly #config: ApplicationConfig | undefined;
@@ -39,8 +41,8 @@ export class RateLimitModule implements OnModuleInit {
    * @example
    * RateLimitModule.forRoot({ policy: { name: "api", refill: perMinute(100) }, key: (request) => ["user", request.user?.id] })
    */
-  static forRoot<Request = NestRequest, Response = NestResponse>(
-    options: RateLimitModuleOptions<Request, Response>,
+  static forRoot<Request = NestRequest, Response = NestResponse, K = never>(
+    options: RateLimitModuleOptions<Request, Response, K>,
   ): DynamicModule {
     return moduleWith({ provide: OPTIONS, useValue: options });
   }
@@ -57,8 +59,10 @@ export class RateLimitModule implements OnModuleInit {
    *   }),
    * })
    */
-  static forRootAsync<const Inject extends readonly unknown[] = [], Request = NestRequest, Response = NestResponse>(
-    { imports = [], inject, useFactory }: RateLimitAsyncOptions<Inject, Request, Response>,
+  static forRootAsync<
+    const Inject extends readonly unknown[] = [], Request = NestRequest, Response = NestResponse, K = never,
+  >(
+    { imports = [], inject, useFactory }: RateLimitAsyncOptions<Inject, Request, Response, K>,
   ): DynamicModule {
     return moduleWith({ provide: OPTIONS, inject: [...(inject ?? [])], useFactory }, imports);
   }
@@ -94,7 +98,7 @@ function moduleWith(options: Provider, imports: NonNullable<DynamicModule["impor
 }
 
 function makeLimits(options: ConstructorParameters<typeof NestLimits>[0], modules: ModulesContainer): NestLimits {
-  const own = [...modules.values()].filter(({ metatype }) => metatype === RateLimitModule);
+  const own = [...modules.values()].filter(({ metatype }) => LIMITS in Object(metatype));
   if (own.length > 1) {
     throw new TypeError(`Expected one RateLimitModule in the application, got ${own.length}. Write @RateLimit for other limits`);
   }

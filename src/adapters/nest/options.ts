@@ -2,7 +2,7 @@ import type { ExecutionContext, FactoryProvider, ModuleMetadata } from "@nestjs/
 import type { KeyPart } from "../../core/key.js";
 import type { PolicyOptions } from "../../core/policy.js";
 import type { AnyKey } from "../../http/caller.js";
-import type { GateOptions, RespondOption } from "../../http/options/options.js";
+import type { GateOptions, LimiterGateOptions, PolicyGateOptions, RespondOption } from "../../http/options/options.js";
 import type { NodeRequest } from "../node/response.js";
 
 /**
@@ -34,13 +34,28 @@ export interface NestResponse {
   send(body?: unknown): unknown;
 }
 
+/** How `respond` and `unidentified` answer. */
+type NestRespond<Request, Response> = RespondOption<[request: Request, response: Response]>;
+
 /** The options of a limit. `key`, `policy`, `cost` and `skip` get Nest's context after the request. */
 type NestGateOptions<Request = NestRequest, Response = NestResponse> =
-  GateOptions<Request, [context: ExecutionContext], AnyKey> & RespondOption<[request: Request, response: Response]>;
+  GateOptions<Request, [context: ExecutionContext], AnyKey> & NestRespond<Request, Response>;
 
-/** The options of `RateLimitModule`: the limit of all handlers, and the defaults of {@link RateLimit}. */
-export type RateLimitModuleOptions<Request = NestRequest, Response = NestResponse> =
-  NestGateOptions<Request, Response> & ContextOptions<Request>;
+/**
+ * The options of `RateLimitModule`: the limit of all handlers, and the defaults of {@link RateLimit}. `K` is the type of
+ * the limiter's keys.
+ */
+// Where `K` is never, an editor shows the documentation of `policy` and `key`.
+export type RateLimitModuleOptions<Request = NestRequest, Response = NestResponse, K = AnyKey> =
+  PolicyModuleOptions<Request, Response> | ([K] extends [never] ? never : LimiterModuleOptions<Request, Response, K>);
+
+/** The options with a policy. */
+interface PolicyModuleOptions<Request, Response>
+  extends PolicyGateOptions<Request, [context: ExecutionContext]>, NestRespond<Request, Response>, ContextOptions<Request> {}
+
+/** The options with a limiter. */
+interface LimiterModuleOptions<Request, Response, K>
+  extends LimiterGateOptions<Request, [context: ExecutionContext], K>, NestRespond<Request, Response>, ContextOptions<Request> {}
 
 /** How the guard finds the request where there is more than HTTP. */
 export interface ContextOptions<Request = NestRequest> {
@@ -69,14 +84,15 @@ export type ListedLimit<Request = NestRequest> = PolicyOptions | (ListedOptions<
 type ListedOptions<Request> = Pick<RateLimitOptions<Request>, "key" | "cost" | "onStoreError" | "shadow" | "observe">;
 
 /** How `RateLimitModule.forRootAsync` makes its options. */
-export interface RateLimitAsyncOptions<Inject extends readonly unknown[], Request = NestRequest, Response = NestResponse>
-  extends Pick<ModuleMetadata, "imports"> {
+export interface RateLimitAsyncOptions<
+  Inject extends readonly unknown[], Request = NestRequest, Response = NestResponse, K = AnyKey,
+> extends Pick<ModuleMetadata, "imports"> {
   /** The providers whose instances `useFactory` gets. */
   readonly inject?: Inject & NonNullable<FactoryProvider["inject"]>;
   /** Returns the options, or a promise of them. */
   readonly useFactory: (
     ...injected: InstancesOf<Inject>
-  ) => RateLimitModuleOptions<Request, Response> | Promise<RateLimitModuleOptions<Request, Response>>;
+  ) => RateLimitModuleOptions<Request, Response, K> | Promise<RateLimitModuleOptions<Request, Response, K>>;
 }
 
 /** The instances of injected classes. For a token that is no class, write the type of the parameter. */

@@ -80,8 +80,8 @@ export function refusalHeaders({ fields, expose }: RefuseVerdict, headers: Heade
  * fails, which `instead` makes. `args` are the arguments of the framework's handlers, and `earlier` the fields that
  * earlier middleware set.
  *
- * The fields of the limit replace those of the response. A `Cache-Control` of the response stays. `Set-Cookie` and
- * `Vary` are joined with the earlier ones.
+ * The fields of the limit replace those of the response. Its own `Cache-Control` and `WWW-Authenticate` stay. `Set-Cookie`
+ * and `Vary` are joined with the earlier ones.
  */
 export function respondOnWeb(
   verdict: RefuseVerdict,
@@ -107,9 +107,10 @@ export function respondOnWeb(
     const cookies = new Set([...earlier.getSetCookie(), ...made.headers.getSetCookie()]);
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     const { status } = made;
-    const cacheControl = made.headers.get("cache-control") ?? "no-store";
     if (!isRedirect(status)) refusalHeaders({ ...verdict, fields: withoutContent(verdict.fields) }, headers);
-    headers.set("cache-control", cacheControl);
+    headers.set("cache-control", made.headers.get("cache-control") ?? "no-store");
+    const scheme = made.headers.get("www-authenticate");
+    if (scheme !== null) headers.set("www-authenticate", scheme);
     const answer = new Response(method === "HEAD" ? null : made.body, { status, statusText: made.statusText, headers });
     if (isRedirect(status)) bareRedirects().add(answer);
     return answer;

@@ -31,7 +31,7 @@ export const rows: readonly Row[] = [
   { name: "Fastify in preHandler", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup, "preHandler"), lacks: { beforeBodies: afterBody, unreadBodies: afterBody } },
   { name: "Hono", loaded: `${loaded("hono")} on ${loaded("@hono/node-server")}`, serve: (setup) => serveHono(setup), lacks },
   { name: "Hono on node-server 1", loaded: `${loaded("hono")} on ${loaded("hono-node-server-1")}`, serve: (setup) => serveHono(setup, undefined, createAdaptorServer1 as never), lacks },
-  { name: "NestJS on Express", loaded: `${loaded("@nestjs/core")} on ${loaded("@nestjs/platform-express")}`, serve: serveNestOnExpress, lacks: { ...nestLacks, ...onNest10.express, responses: nodeLacks.responses } },
+  { name: "NestJS on Express", loaded: `${loaded("@nestjs/core")} on ${loaded("@nestjs/platform-express")}`, serve: serveNestOnExpress, lacks: { ...nestLacks, responses: nodeLacks.responses } },
   { name: "NestJS on Fastify", loaded: `${loaded("@nestjs/core")} on ${loaded("@nestjs/platform-fastify")}`, serve: serveNestOnFastify, lacks: { ...nestLacks, ...onNest10.fastify } },
   { name: "web", loaded: `Request and Response on ${loaded("@hono/node-server")}`, serve: serveWeb, lacks: webLacks },
 ];

@@ -28,10 +28,7 @@ export const nestPackages = process.env["SLUICE_NEST"] ?? ".";
 
 const IS_10 = nestPackages.endsWith("nest-10");
 /** What the platforms of NestJS 10 lack besides. */
-export const onNest10 = {
-  express: IS_10 ? { rawHead: "NestJS 10 on Express 4 leaves an exception of its error page unhandled" } : {},
-  fastify: IS_10 ? { responses: "Fastify of NestJS 10 sends no Response" } : {},
-};
+export const onNest10 = { fastify: IS_10 ? { responses: "Fastify of NestJS 10 sends no Response" } : {} };
 
 /** Express's response, or Fastify's reply. */
 interface Reply {

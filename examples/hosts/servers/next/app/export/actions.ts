@@ -13,13 +13,14 @@ const limiter = createLimiter({ policy: { name: "exports", capacity: 3, refill: 
 export type ExportState =
   | { readonly error: null; readonly file: string }
   | { readonly error: "signed_out" }
-  | { readonly error: "rate_limited"; readonly retryAfter: number | null };
+  | { readonly error: "rate_limited" | "unavailable"; readonly retryAfter: number | null };
 
 /** For `useActionState`. Each call of the action costs one, whichever form or script sends it. */
 export async function exportReport(_previous: ExportState | null, _form: FormData): Promise<ExportState> {
   const user = users.get((await cookies()).get("session")?.value ?? "");
   if (user === undefined) return { error: "signed_out" };
   const decision = limiter.consume(["user", user]); // with a shared store: await
-  if (!decision.allowed) return { error: "rate_limited", retryAfter: retryAfterSeconds(decision) };
-  return { error: null, file: `${user}.csv` };
+  if (decision.allowed) return { error: null, file: `${user}.csv` };
+  const error = decision.reason === "store_unavailable" ? "unavailable" : "rate_limited";
+  return { error, retryAfter: retryAfterSeconds(decision) };
 }

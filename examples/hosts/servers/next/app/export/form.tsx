@@ -10,6 +10,7 @@ export function ExportForm() {
       {state?.error === null && <p>Ready: {state.file}</p>}
       {state?.error === "signed_out" && <p>Sign in first.</p>}
       {state?.error === "rate_limited" && <p>Too many exports. Try again in {state.retryAfter ?? 1} seconds.</p>}
+      {state?.error === "unavailable" && <p>Exports do not work now. Try again in {state.retryAfter ?? 1} seconds.</p>}
     </form>
   );
 }

@@ -1,1 +1,1 @@
-export { rateLimit } from "../../../../servers/nitro.js"; // in an app: the file itself
+export { isInnerCall, rateLimit } from "../../../../servers/nitro.js"; // in an app: the file itself

@@ -1,0 +1,91 @@
+// A limit that finds its number, played in virtual time. `npm run bench adaptive` plays all cells, with ten seeds each.
+import { describe, expect, test } from "vitest";
+import {
+  bestFixed, outcomesOf, playerOf, SERVICE_NAMES, SPANS, type Outcome, type Scene, type Stretch,
+} from "../../bench/adaptive/goals.js";
+import { aimd, envoy, gradient2, noLimit, vegas } from "../../bench/adaptive/others.js";
+import type { Limit } from "../../bench/adaptive/queue.js";
+import {
+  adaptive, AFTER_NIGHT, costOfLooks, CREW_SPANS, CREWS, MORNING, NIGHT, numberAtNight, shortestPause, slowly, watched,
+} from "../../bench/adaptive/trials.js";
+
+const SEEDS = [2_001];
+const scene = (service: Scene["service"], load: number): Scene => ({ service, load, workers: 8 });
+
+describe("from 10 s after each step on", () => {
+  const cells = [["constant", 2], ["exponential", 1], ["exponential", 5], ["mixed", 2]] as const;
+  test.each(cells)("%s, load %d: useful answers, and the 99th percentile", (service, load) => {
+    const best = bestFixed(scene(service, load), SEEDS);
+    outcomesOf(scene(service, load), SEEDS, adaptive).forEach(({ good, p99 }, span) => {
+      expect(good / (best[span]?.good ?? NaN), SPANS[span]).toBeGreaterThan(0.9);
+      expect(p99, SPANS[span]).toBeLessThan(3);
+    });
+  });
+
+  test("workers leave and come: the number follows, where a fixed one does not", () => {
+    const shared = { service: "exponential", load: 5, workers: 9 } as const;
+    const cells = (makeLimit: () => Limit): Outcome[] => outcomesOf(shared, SEEDS, makeLimit, CREW_SPANS, { crews: CREWS });
+    const most = [450, 150, 450, 1_350];
+    for (const [i, { good, p99 }] of cells(adaptive).entries()) {
+      expect(good / (most[i] ?? NaN)).toBeGreaterThan(0.9);
+      expect(p99).toBeLessThan(3);
+    }
+    expect(cells(() => ({ number: () => 18, sample: () => undefined }))[3]?.good).toBeLessThan(0.7 * 1_350);
+  });
+
+  test("after a cold start, and after a quiet night", () => {
+    for (const [spans, change] of [[MORNING, {}], [AFTER_NIGHT, { tides: NIGHT }]] as const) {
+      expect(outcomesOf(scene("exponential", 5), SEEDS, adaptive, spans, change).at(-1)?.good).toBeGreaterThan(0.9 * 400);
+    }
+  });
+});
+
+test("a look lasts until the line has ended: one worker with work of 100 ms gets its number from a cold start", () => {
+  const { stretches, change } = slowly(5);
+  const [, later] = outcomesOf({ service: "constant", load: 2, workers: 1 }, SEEDS, adaptive, stretches, change);
+  expect(later?.good).toBeGreaterThan(0.9 * 10);
+  expect(later?.p99).toBeLessThan(3.5);
+});
+
+describe("a look at the base latency", () => {
+  test("comes once in 60 s of calm, and costs at most 2 % of the useful answers", () => {
+    const { share, looks: [looks = []] } = costOfLooks(scene("exponential", 2), SEEDS);
+    expect(share).toBeGreaterThan(0.98);
+    expect(looks.filter(({ moved }) => !moved).length).toBeGreaterThan(6);
+    expect(looks.filter(({ moved }) => moved).length).toBeLessThan(3);
+    expect(shortestPause(looks, false)).toBeGreaterThanOrEqual(60_000);
+  });
+
+  test.each(SERVICE_NAMES)("%s: comes at most once in 5 s while the number moves", (service) => {
+    const limit = watched();
+    playerOf(scene(service, 2))(2_001, limit);
+    expect(limit.looks.filter(({ moved }) => moved).length).toBeGreaterThan(1);
+    expect(shortestPause(limit.looks, true)).toBeGreaterThanOrEqual(5_000);
+  });
+});
+
+test.each(SERVICE_NAMES)("%s: a quiet night does not raise the number", (service) => {
+  const { before, most } = numberAtNight(scene(service, 2), 2_001);
+  expect(before).toBeGreaterThan(8);
+  expect(most).toBeLessThanOrEqual(before);
+});
+
+describe("other methods", () => {
+  const MINUTE: readonly Stretch[] = [{ from: 50_000, to: 60_000 }];
+  const busy = scene("exponential", 5);
+  const after = (makeLimit: (seed: number) => Limit): number => outcomesOf(busy, SEEDS, makeLimit, MINUTE, {})[0]?.good ?? NaN;
+
+  test("lose the service after a minute of five times the load", () => {
+    expect(after(adaptive)).toBeGreaterThan(0.9 * 400);
+    for (const other of [noLimit, () => aimd(300), vegas]) expect(after(other)).toBeLessThan(0.8 * 400);
+  });
+
+  test("take a service that became slow for one with a line", () => {
+    const slowerOf = (makeLimit: (seed: number) => Limit): number => outcomesOf(busy, SEEDS, makeLimit)[1]?.good ?? NaN;
+    expect(slowerOf(envoy)).toBeLessThan(0.8 * slowerOf(adaptive));
+  });
+
+  test("let the line grow with the mean that they compare with", () => {
+    expect(outcomesOf(scene("constant", 5), SEEDS, gradient2, [{ from: 230_000, to: 240_000 }], {})[0]?.p99).toBeGreaterThan(6);
+  });
+});
