@@ -54,13 +54,13 @@ export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerW
     else watchResponse(answer as AnsweringResponse);
   };
 
-  function answered(status: number, contentType: unknown): void {
+  function answered(status: number, mediaType: unknown): void {
     if (isTold) return;
     isTold = true;
     // The handler of a client that left may go on. Its place comes back with the end of its work.
     if (status === 499) return;
     const now = rules.now();
-    if (!isArriving && saysTime(status, contentType, request)) rules.sample(now, now - since, status >= 500);
+    if (!isArriving && saysTime(status, mediaType, request)) rules.sample(now, now - since, status >= 500);
     rules.giveBack();
   }
 
@@ -108,10 +108,10 @@ function isKnown(answer: object): answer is KnownAnswer {
 }
 
 /** Whether the time of an answer says how long the service takes. */
-function saysTime(status: number, contentType: unknown, request: unknown): boolean {
+function saysTime(status: number, mediaType: unknown, request: unknown): boolean {
   // Upgrades and streams of events go on. Refusals are quick: of other limits, and of clients that have not signed in.
   if (status === 101 || status === 401 || status === 429) return false;
-  if (typeof contentType === "string" && /^text\/event-stream/i.test(contentType)) return false;
+  if (typeof mediaType === "string" && /^text\/event-stream/i.test(mediaType)) return false;
   return workField().read(Object(request) as object)?.decision.allowed !== false;
 }
 

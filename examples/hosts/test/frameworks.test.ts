@@ -12,6 +12,6 @@ test("each file has fewer than 45 lines, so that it can be read before it is cop
   const folder = new URL("../servers/", import.meta.url);
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const lines = files.map((file) => [file, readFileSync(new URL(file, folder), "utf8").split("\n").length - 1] as const);
-  expect(lines).toHaveLength(15);
+  expect(lines).toHaveLength(17);
   expect(lines.filter(([, count]) => count >= 45)).toEqual([]);
 });
