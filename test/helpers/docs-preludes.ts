@@ -5,6 +5,7 @@ import * as traffic from "../../src/client/traffic/traffic.js";
 import * as nest from "../../src/adapters/nest.js";
 import * as web from "../../src/adapters/web.js";
 import * as http from "../../src/http/index.js";
+import * as adaptive from "../../src/adaptive/index.js";
 import * as sluice from "../../src/index.js";
 import * as lease from "../../src/stores/lease/lease.js";
 import * as durableObject from "../../src/stores/durable-object/durable-object.js";
@@ -46,6 +47,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/node.ts": 'import { createServer, type IncomingMessage } from "node:http"; declare function sessionOf(request: IncomingMessage): Promise<{ userId: string } | null>',
   "src/adapters/node/response.ts": "import type { IncomingMessage, ServerResponse } from 'node:http'; import { answerOnNode } from 'sluice/node'; declare const gate: import('sluice/http').Gate<IncomingMessage>, request: IncomingMessage, response: ServerResponse",
   "src/adapters/web.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
+  "src/adaptive/index.ts": `import { rateLimit } from "sluice/express"; ${EXPRESS}`,
   "src/client/countdown.ts": "declare const error: import('sluice/client').RateLimitedError",
   "src/client/fetch/error.ts": "declare const error: unknown",
   "src/core/errors.ts": "declare const limiter: import('sluice').Limiter",
@@ -78,6 +80,7 @@ const ofFile: Readonly<Record<string, string>> = {
 
 const entries = {
   sluice,
+  "sluice/adaptive": adaptive,
   "sluice/lease": lease,
   "sluice/client": client,
   "sluice/client/traffic": traffic,
