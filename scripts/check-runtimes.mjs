@@ -97,7 +97,7 @@ async function installPackage() {
 
 /** A Worker and a middleware of Next.js in TypeScript, each with only its platform's types. */
 function writeTypesProject() {
-  const subpaths = Object.keys(JSON.parse(readFileSync("entries.json", "utf8")).subpaths).filter((name) => !/node|express|fastify/.test(name));
+  const subpaths = Object.keys(JSON.parse(readFileSync("entries.json", "utf8")).subpaths).filter((name) => !/node|express|fastify|nest/.test(name));
   const imports = subpaths.map((name, i) => `import * as m${i} from "${name.replace(/^\./, "sluice")}";\n`);
   cpSync("examples/minimal/web.ts", join(PROJECT, "types/workers/worker.ts"));
   cpSync(join(SOURCE, "workerd/types/durable.ts"), join(PROJECT, "types/workers/durable.ts"));
@@ -134,7 +134,7 @@ async function runJob(job) {
 }
 
 function spawned({ command: [file, ...args], cwd }) {
-  const child = spawn(file, args, { cwd: cwd ?? PROJECT, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, SLUICE_RUNTIMES: MODULES, NO_COLOR: "1" } });
+  const child = spawn(file, args, { cwd: cwd ?? PROJECT, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, SLUICE_RUNTIMES: MODULES, NO_COLOR: "1", NODE_ENV: "test" } });
   const texts = [child.stdout, child.stderr].map((stream) => {
     const chunks = [];
     stream.on("data", (chunk) => chunks.push(chunk));

@@ -1,4 +1,4 @@
-import { Inject, Module, type DynamicModule, type OnModuleInit, type Provider, type Type } from "@nestjs/common";
+import { Inject, Module, type DynamicModule, type Provider, type Type } from "@nestjs/common";
 import { ApplicationConfig, HttpAdapterHost, ModuleRef, ModulesContainer } from "@nestjs/core";
 import { checkBindings } from "./bindings.js";
 import { limiterProviders, LIMITS } from "./decorators.js";
@@ -16,7 +16,7 @@ const OPTIONS = Symbol.for("sluice.nest.options");
  * Takes the options of every adapter. `policy` is the limit of every handler without a decorator. A wrong option, a
  * `@RateLimit` that no guard reads, and two policies of one name with different numbers stop the start.
  */
-export class RateLimitModule implements OnModuleInit {
+export class RateLimitModule {
   /** @internal */
   static readonly [LIMITS] = true;
   readonly #limits: NestLimits;

@@ -3,7 +3,7 @@ import { monotonicClock } from "sluice";
 import { guard } from "sluice/store";
 import { limitedBy } from "../../limited.mjs";
 
-const store = { sync: false, guard: guard({ breaker: false }), clock: monotonicClock, consume: () => new Promise(() => undefined) };
+const store = { sync: false, guard: guard({ breaker: false }), clock: monotonicClock, ask: () => new Promise(() => undefined) };
 const limited = limitedBy("hangs", { store })(() => Response.json({ runtime: process.env.NEXT_RUNTIME }));
 
 export const runtime = "edge";
