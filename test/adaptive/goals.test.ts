@@ -47,6 +47,14 @@ test("a look lasts until the line has ended: one worker with work of 100 ms gets
   expect(later?.p99).toBeLessThan(3.5);
 });
 
+test.each([[1, 100], [64, 500], [64, 1_000], [64, 2_000]])("%d × %d ms: the number is found a minute after the start", (workers, ms) => {
+  const { change } = slowly(ms / 20);
+  const minute = [{ from: 60_000, to: 120_000, times: ms / 20 }];
+  const [{ good, p99 }] = outcomesOf({ service: "exponential", load: 2, workers }, SEEDS, adaptive, minute, change) as [Outcome];
+  expect(good / ((workers * 1_000) / ms)).toBeGreaterThan(0.85);
+  expect(p99).toBeLessThan(3);
+});
+
 describe("a look at the base latency", () => {
   test("comes once in 60 s of calm, and costs at most 2 % of the useful answers", () => {
     const { share, looks: [looks = []] } = costOfLooks(scene("exponential", 2), SEEDS);
