@@ -5,8 +5,11 @@
 export interface Limit {
   /** The requests that may be in flight at `now`. */
   number(now: number): number;
-  /** A request has got its first byte. `inFlight` counts it and those before it when it entered. */
-  sample(now: number, ms: number, inFlight: number, failed: boolean): void;
+  /**
+   * A request has got its first byte. `inFlight` counts it and those before it when it entered, and `share` is the part of
+   * the number that it might use.
+   */
+  sample(now: number, ms: number, inFlight: number, failed: boolean, share: number): void;
 }
 
 /** Milliseconds of work of one request. `draw` gives numbers from 0 to 1, which 1 is not. */
@@ -34,6 +37,13 @@ export interface Run {
   readonly spans: readonly Span[];
   readonly seed: number;
   readonly attack?: Attack;
+  readonly batch?: Batch;
+}
+
+/** Requests that may use a share of the number: this part of all. */
+export interface Batch {
+  readonly part: number;
+  readonly share: number;
 }
 
 export interface Step {
@@ -55,6 +65,8 @@ export interface Seen {
   good: number;
   /** The times of all answers, in no order. */
   readonly times: number[];
+  /** Requests that might use the whole number, and found no place. */
+  refused: number;
 }
 
 /** Random numbers from a seed. */
@@ -84,14 +96,15 @@ interface Request {
   readonly at: number;
   readonly inFlight: number;
   readonly hostile: boolean;
+  readonly share: number;
 }
 
 /** Plays a run, and returns what each span saw. */
 export function play(run: Run, limit: Limit): Seen[] {
-  const { work, offered, steps = [], crews = [], tides = [], spans, attack } = run;
+  const { work, offered, steps = [], crews = [], tides = [], spans, attack, batch } = run;
   // Arrivals have draws of their own, so that every limit meets the same callers.
   const [arrivals, works] = [drawsOf(run.seed), drawsOf(run.seed ^ 0x5bd1e995)];
-  const seen: Seen[] = spans.map(() => ({ good: 0, times: [] }));
+  const seen: Seen[] = spans.map(() => ({ good: 0, times: [], refused: 0 }));
   const end = (spans.at(-1) as Span).to;
   const ends = new Agenda<Request>();
   const readers = new Agenda<null>();
@@ -113,7 +126,7 @@ export function play(run: Run, limit: Limit): Seen[] {
     if (held) readers.add(now + READING_MS, null);
     else inFlight -= 1;
     const ms = now - request.at;
-    limit.sample(now, ms, request.inFlight, attack === "failures" && request.hostile);
+    limit.sample(now, ms, request.inFlight, attack === "failures" && request.hostile, request.share);
     if (!request.hostile) count(now, ms);
     while (busy < workers && first < line.length) begin(now, line[first++] as Request);
     if (first > 10_000) {
@@ -121,13 +134,18 @@ export function play(run: Run, limit: Limit): Seen[] {
       first = 0;
     }
   };
-  const count = (now: number, ms: number): void => {
+  const spanAt = (now: number): Span | undefined => {
     while (now >= (spans[current] as Span).to) current += 1;
-    const { from, to, deadlineMs } = spans[current] as Span;
-    if (now < from) return;
-    const span = seen[current] as Seen;
-    span.times.push(ms);
-    if (ms <= deadlineMs) span.good += 1_000 / (to - from);
+    const span = spans[current] as Span;
+    return now < span.from ? undefined : span;
+  };
+  const count = (now: number, ms: number): void => {
+    const span = spanAt(now);
+    if (span === undefined) return;
+    const { from, to, deadlineMs } = span;
+    const counted = seen[current] as Seen;
+    counted.times.push(ms);
+    if (ms <= deadlineMs) counted.good += 1_000 / (to - from);
   };
 
   for (;;) {
@@ -142,9 +160,15 @@ export function play(run: Run, limit: Limit): Seen[] {
     } else {
       arrival = now + exponential(arrivals, 1 / (offered * tideAt(now)));
       const hostile = attack !== undefined && arrivals() < ATTACKING;
-      if (inFlight >= limit.number(now)) continue;
+      const share = batch !== undefined && arrivals() < batch.part ? batch.share : 1;
+      const number = limit.number(now);
+      const places = share < 1 ? Math.max(1, Math.floor(share * number)) : number;
+      if (inFlight >= places) {
+        if (share === 1 && spanAt(now) !== undefined) (seen[current] as Seen).refused += 1;
+        continue;
+      }
       inFlight += 1;
-      const request = { at: now, inFlight, hostile };
+      const request = { at: now, inFlight, hostile, share: share < 1 ? places / number : 1 };
       if (busy < workers) begin(now, request);
       else line.push(request);
     }

@@ -128,12 +128,16 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
 
   function admitted({ key, decision: made }: DecidedCharge, request: unknown): AnswerWatch | undefined {
     const decision = made as Decision;
-    const inFlight = decision.capacity - decision.remaining;
-    return !decision.allowed ? undefined : createAnswerWatch(request, {
-      at: now(),
+    if (!decision.allowed) return undefined;
+    const at = now();
+    const { capacity, remaining } = decision;
+    // What it might use of the number: a share of few places is rounded.
+    const share = capacity / load.number(at);
+    return createAnswerWatch(request, {
+      at,
       now,
       giveBack: () => void quietly(internals.settle(key, decision, {}, undefined, true)),
-      sample: (at, ms, failed) => load.sample(at, ms, inFlight, failed),
+      sample: (answeredAt, ms, failed) => load.sample(answeredAt, ms, capacity - remaining, failed, share),
     });
   }
 

@@ -40,10 +40,10 @@ export class LoadLimit {
   }
 
   /**
-   * Takes the time of an answer. `inFlight` counts its request and those that were in flight when it entered. A time
-   * that is no number is left out.
+   * Takes the time of an answer. `inFlight` counts its request and those that were in flight when it entered, and `share`
+   * is the part of the places that it might use. A time that is no number is left out.
    */
-  sample(now: number, tookMs: number, inFlight: number, failed: boolean): void {
+  sample(now: number, tookMs: number, inFlight: number, failed: boolean, share = 1): void {
     if (!Number.isFinite(tookMs) || !Number.isFinite(now)) return;
     const ms = Math.max(SHORTEST_MS, tookMs);
     const { probe } = this.#state;
@@ -51,7 +51,7 @@ export class LoadLimit {
     if (now < this.#from) return;
     if (this.#count === 0) this.#startedAt = Math.max(this.#from, now - SLOW_MS);
     if (failed) this.#failed += 1;
-    else this.#add(ms, inFlight, placesAt(this.#state, now));
+    else this.#add(ms, inFlight, share * placesAt(this.#state, now));
     if (this.#isWhole(now - this.#startedAt)) this.#end(now);
   }
 

@@ -4,7 +4,7 @@ import {
   bestFixed, outcomesOf, playerOf, SERVICE_NAMES, SPANS, type Outcome, type Scene, type Stretch,
 } from "../../bench/adaptive/goals.js";
 import { aimd, envoy, gradient2, noLimit, vegas } from "../../bench/adaptive/others.js";
-import type { Limit } from "../../bench/adaptive/queue.js";
+import { play, SERVICES, type Limit, type Seen } from "../../bench/adaptive/queue.js";
 import {
   adaptive, AFTER_NIGHT, costOfLooks, CREW_SPANS, CREWS, MORNING, NIGHT, numberAtNight, shortestPause, slowly, watched,
 } from "../../bench/adaptive/trials.js";
@@ -53,6 +53,15 @@ test.each([[1, 100], [64, 500], [64, 1_000], [64, 2_000]])("%d × %d ms: the num
   const [{ good, p99 }] = outcomesOf({ service: "exponential", load: 2, workers }, SEEDS, adaptive, minute, change) as [Outcome];
   expect(good / ((workers * 1_000) / ms)).toBeGreaterThan(0.85);
   expect(p99).toBeLessThan(3);
+});
+
+test.each([1, 0.9, 0.5])("batch work that is %d of all fills the service, and what matters finds a place", (part) => {
+  const { work, meanMs, p99Ms } = SERVICES.exponential;
+  const spans = [{ from: 10_000, to: 30_000, deadlineMs: 3 * p99Ms }];
+  const run = { workers: 64, work, offered: (2 * 64) / meanMs, spans, seed: 2_001, batch: { part, share: 0.7 } };
+  const [{ good, refused }] = play(run, adaptive()) as [Seen];
+  expect(good).toBeGreaterThan(0.95 * 3_200);
+  expect(refused).toBeLessThanOrEqual(0.05 * (1 - part) * 6_400 * 20);
 });
 
 describe("a look at the base latency", () => {
