@@ -10,6 +10,10 @@ export interface Limit {
    * the number that it might use.
    */
   sample(now: number, ms: number, inFlight: number, failed: boolean, share: number): void;
+  /** A client has left before its first byte. Its work goes on. */
+  left?(now: number, ms: number, inFlight: number, share: number): void;
+  /** Four times this after its admission, the place of such a request comes back, if its work has not ended. */
+  readonly typicalMs?: number;
 }
 
 /** Milliseconds of work of one request. `draw` gives numbers from 0 to 1, which 1 is not. */
@@ -38,6 +42,8 @@ export interface Run {
   readonly seed: number;
   readonly attack?: Attack;
   readonly batch?: Batch;
+  /** Milliseconds after which clients leave. */
+  readonly patienceMs?: number;
 }
 
 /** Requests that may use a share of the number: this part of all. */
@@ -97,22 +103,37 @@ interface Request {
   readonly inFlight: number;
   readonly hostile: boolean;
   readonly share: number;
+  /** Whether its client has left, and whether its place has come back. */
+  hasLeft: boolean;
+  isFree: boolean;
 }
 
 /** Plays a run, and returns what each span saw. */
 export function play(run: Run, limit: Limit): Seen[] {
-  const { work, offered, steps = [], crews = [], tides = [], spans, attack, batch } = run;
+  const { work, offered, steps = [], crews = [], tides = [], spans, attack, batch, patienceMs } = run;
   // Arrivals have draws of their own, so that every limit meets the same callers.
   const [arrivals, works] = [drawsOf(run.seed), drawsOf(run.seed ^ 0x5bd1e995)];
   const seen: Seen[] = spans.map(() => ({ good: 0, times: [], refused: 0 }));
   const end = (spans.at(-1) as Span).to;
   const ends = new Agenda<Request>();
   const readers = new Agenda<null>();
+  const leaving = new Agenda<Request>();
   const line: Request[] = [];
   const [factorAt, crewAt, tideAt] = [walk(steps), walk(crews), walk(tides)];
   let [first, busy, inFlight, factor, current, workers] = [0, 0, 0, 1, 0, run.workers];
   let arrival = exponential(arrivals, 1 / offered);
 
+  const free = (request: Request): void => {
+    if (!request.isFree) inFlight -= 1;
+    request.isFree = true;
+  };
+  const leave = (now: number, request: Request): void => {
+    if (request.isFree) return;
+    if (request.hasLeft) return free(request);
+    request.hasLeft = true;
+    limit.left?.(now, now - request.at, request.inFlight, request.share);
+    leaving.add(Math.max(now, request.at + 4 * (limit.typicalMs ?? 0)), request);
+  };
   const waitsElsewhere = ({ hostile }: Request): boolean => hostile && attack === "slow-work";
   const begin = (now: number, request: Request): void => {
     const ms = work(works) * factor;
@@ -124,10 +145,12 @@ export function play(run: Run, limit: Limit): Seen[] {
     if (!waitsElsewhere(request)) busy -= 1;
     const held = attack === "slow-readers-held" && request.hostile;
     if (held) readers.add(now + READING_MS, null);
-    else inFlight -= 1;
+    else free(request);
     const ms = now - request.at;
-    limit.sample(now, ms, request.inFlight, attack === "failures" && request.hostile, request.share);
-    if (!request.hostile) count(now, ms);
+    if (!request.hasLeft) {
+      limit.sample(now, ms, request.inFlight, attack === "failures" && request.hostile, request.share);
+      if (!request.hostile) count(now, ms);
+    }
     while (busy < workers && first < line.length) begin(now, line[first++] as Request);
     if (first > 10_000) {
       line.splice(0, first);
@@ -149,11 +172,12 @@ export function play(run: Run, limit: Limit): Seen[] {
   };
 
   for (;;) {
-    const now = Math.min(arrival, ends.next, readers.next);
+    const now = Math.min(arrival, ends.next, readers.next, leaving.next);
     if (now >= end) return seen;
     factor = factorAt(now);
     workers = Math.round(run.workers * crewAt(now));
     if (now === ends.next) finish(now, ends.shift());
+    else if (now === leaving.next) leave(now, leaving.shift());
     else if (now === readers.next) {
       readers.shift();
       inFlight -= 1;
@@ -168,7 +192,8 @@ export function play(run: Run, limit: Limit): Seen[] {
         continue;
       }
       inFlight += 1;
-      const request = { at: now, inFlight, hostile, share: share < 1 ? places / number : 1 };
+      const request = { at: now, inFlight, hostile, share: share < 1 ? places / number : 1, hasLeft: false, isFree: false };
+      if (patienceMs !== undefined) leaving.add(now + patienceMs, request);
       if (busy < workers) begin(now, request);
       else line.push(request);
     }

@@ -14,6 +14,8 @@ export interface LoadWindow {
   /** The answers, of which `failed` had a status of 500 or more. */
   readonly count: number;
   readonly failed: number;
+  /** Those requests among them whose clients left before an answer. Their times are too short. */
+  readonly left: number;
   /** The times of answers that did not fail. In a probe: of requests that took one of its places. Null for none. */
   readonly times: Times | null;
   /** Those of requests that took one of the last tenth of the places, or null for fewer than ten. */
@@ -111,10 +113,20 @@ export function afterWindow(state: LoadState, window: LoadWindow, bounds: Bounds
   if (window.count >= ENOUGH && window.failed * 2 > window.count) return inOutage(state, bounds);
   const { times } = window;
   if (times === null) return state;
+  if (isLeft(window)) return withPlace(fall(state, bounds), window);
   const seen = withBase(withRate(state, window), window, times);
   if (seen.base === null) return window.nearFull === null ? seen : startProbe(seen, window, bounds, true);
   const moved = withPlace(moveNumber(seen, seen.base, window, bounds), window);
   return look({ ...moved, good: moved.number }, window, bounds);
+}
+
+/** Whether most clients left before an answer: then the service has too many requests, whatever it takes alone. */
+function isLeft({ left, count }: LoadWindow): boolean {
+  return left * 2 > count;
+}
+
+function fall(state: LoadState, bounds: Bounds): LoadState {
+  return { ...state, number: within(bounds, state.number * FALL) };
 }
 
 function within({ least, most }: Bounds, number: number): number {
@@ -203,8 +215,8 @@ function leaveProbe(state: LoadState, probe: Probe, window: LoadWindow, bounds: 
   const ended = { ...state, probe: null };
   // Too few answers say nothing. The next look comes as if this one had been the last. A first base is what was seen before
   // it: if it contains a wait, the number rises, and the next look finds that out.
-  if (times === null || count < FEWEST_IN_PROBE) {
-    return { ...ended, base: state.base ?? probe.before, basedAt: Math.max(at, state.basedAt) };
+  if (times === null || count < FEWEST_IN_PROBE || isLeft(window)) {
+    return { ...ended, base: state.base ?? (isLeft(window) ? null : probe.before), basedAt: Math.max(at, state.basedAt) };
   }
   if (count >= 2 * FEWEST_IN_PROBE && probe.places > bounds.least && isBusy(state, window) && at < probe.until) {
     // The times still contain a wait, so they are no base. They are nearer to it than the times that made the number move.

@@ -12,6 +12,7 @@ const window: fc.Arbitrary<Omit<LoadWindow, "at"> & { readonly afterMs: number }
   durationMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
   count: fc.integer({ min: 0, max: 1_000 }),
   failed: fc.integer({ min: 0, max: 1_000 }),
+  left: fc.integer({ min: 0, max: 1_000 }),
   times: fc.option(times),
   nearFull: fc.option(times),
   nearShare: fc.double({ min: 0, max: 1, noNaN: true }),
