@@ -34,7 +34,10 @@ export interface AdaptiveOptions {
   readonly observe?: Observer | undefined;
   /** The clock. Default: the platform's monotonic clock. */
   readonly clock?: Clock | undefined;
-  /** Returns a number from 0 to 1, which 1 is not. It spreads `Retry-After`. Default: `Math.random`. */
+  /**
+   * Returns a number from 0 to 1, which 1 is not. It spreads `Retry-After`. Default: `Math.random`, which also takes the
+   * place of any other number.
+   */
   readonly random?: (() => number) | undefined;
 }
 
@@ -195,7 +198,9 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
     // A cost above the number of now fits into a later one.
     const isRefused = reason === "limited" || (reason === "cost_above_capacity" && cost <= most);
     if (!isRefused || Object.hasOwn(decision, "blocked")) return decision;
-    return { ...decision, reason: "limited", retryAfterMs: LEAST_WAIT_MS + Math.floor(random() * JITTER_MS) };
+    const drawn = random();
+    const part = drawn >= 0 && drawn < 1 ? drawn : Math.random();
+    return { ...decision, reason: "limited", retryAfterMs: LEAST_WAIT_MS + Math.floor(part * JITTER_MS) };
   }
 
   function alone(): never {

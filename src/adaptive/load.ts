@@ -21,6 +21,7 @@ export class LoadLimit {
   #state: LoadState;
   // Answers to requests of the time before a change say nothing of the time after.
   #from = -Infinity;
+  #latest = -Infinity;
   #startedAt = 0;
   #failed = 0;
   #left = 0;
@@ -69,6 +70,9 @@ export class LoadLimit {
 
   #take(now: number, tookMs: number, inFlight: number, end: End, share: number): void {
     if (!Number.isFinite(tookMs) || !Number.isFinite(now)) return;
+    if (now < this.#latest - SLOW_MS) this.#setBack(now);
+    this.#latest = now;
+    if (tookMs < 0) return;
     const ms = Math.max(SHORTEST_MS, tookMs);
     const { probe } = this.#state;
     if (probe !== null) return this.#takeInProbe(probe, now, ms, inFlight, end);
@@ -78,6 +82,21 @@ export class LoadLimit {
     else this.#add(ms, inFlight, share * placesAt(this.#state, now));
     if (end === "left") this.#left += 1;
     if (this.#isWhole(now - this.#startedAt)) this.#end(now);
+  }
+
+  /** The clock was set back: its earlier instants are of no use. */
+  #setBack(now: number): void {
+    this.#state = { ...this.#state, basedAt: Math.min(this.#state.basedAt, now), probe: null };
+    this.#from = -Infinity;
+    this.#clear();
+    this.#calm = [];
+  }
+
+  #clear(): void {
+    this.#times = [];
+    this.#near = [];
+    this.#failed = 0;
+    this.#left = 0;
   }
 
   get #count(): number {
@@ -122,10 +141,7 @@ export class LoadLimit {
       calm,
     }, this.#bounds);
     if (calm !== null || this.#state.probe !== before.probe) this.#calm = [];
-    this.#times = [];
-    this.#near = [];
-    this.#failed = 0;
-    this.#left = 0;
+    this.#clear();
     this.#from = this.#state.probe === null ? now + settleMs(times) : now;
   }
 }

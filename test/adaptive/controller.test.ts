@@ -90,6 +90,28 @@ test("it comes back after any history", () => {
   }), { numRuns: 20 });
 });
 
+test.each([false, true])("a clock that steps back by an hour does not stop it. In a look: %s", (isLooking) => {
+  const hour = 3_600_000;
+  const limit = new LoadLimit({ least: 1, most: 500 });
+  let now = hour;
+  for (; now < hour + 30_000 || (isLooking && limit.state.probe === null); now += 10) serveFrom(limit, now, 10);
+  expect(limit.state.probe !== null).toBe(isLooking);
+  // Ten times slower from now on.
+  for (let at = now - hour; at < now - hour + 60_000; at += 25) {
+    const places = limit.number(at);
+    limit.sample(at, 200 * Math.max(1, places / 8), places, false);
+  }
+  expect(limit.state.base?.median).toBeCloseTo(200, -2);
+});
+
+test("a time below 0 is left out", () => {
+  const limit = new LoadLimit({ least: 1, most: 500 });
+  serveFrom(limit, 0, 30_000);
+  const { base } = limit.state;
+  for (let i = 0; i < 1_000; i++) limit.sample(30_000 + i, -1, 1, false);
+  expect(limit.state.base).toEqual(base);
+});
+
 test("a quiet night does not raise the number", () => {
   fc.assert(fc.property(fc.array(sampled, { maxLength: 200 }), fc.integer({ min: 1, max: 4 }), (history, few) => {
     const limit = new LoadLimit({ least: 20, most: 500 });

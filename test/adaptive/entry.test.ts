@@ -72,6 +72,10 @@ test("Retry-After is spread from 1 to 4 seconds", () => {
     return limiter.consume(KEY).retryAfterMs;
   };
   expect([waitsOf(0), waitsOf(0.5), waitsOf(0.999_999)]).toEqual([1_000, 2_500, 3_999]);
+  for (const wrong of [1, -1, 50, NaN, Infinity, "x" as never]) {
+    const waitMs = waitsOf(wrong);
+    expect(waitMs >= 1_000 && waitMs < 4_000 && Number.isInteger(waitMs), String(wrong)).toBe(true);
+  }
 });
 
 test("a cost above the number of now may fit later. One above `most` never does", () => {
