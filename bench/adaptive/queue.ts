@@ -5,8 +5,15 @@
 export interface Limit {
   /** The requests that may be in flight at `now`. */
   number(now: number): number;
-  /** A request has got its first byte. `inFlight` counts it and those before it when it entered. */
-  sample(now: number, ms: number, inFlight: number, failed: boolean): void;
+  /**
+   * A request has got its first byte. `inFlight` counts it and those before it when it entered, and `share` is the part of
+   * the number that it might use.
+   */
+  sample(now: number, ms: number, inFlight: number, failed: boolean, share: number): void;
+  /** A client has left before its first byte. Its work goes on. */
+  left?(now: number, ms: number, inFlight: number, share: number): void;
+  /** Four times this after its admission, the place of such a request comes back, if its work has not ended. */
+  readonly typicalMs?: number;
 }
 
 /** Milliseconds of work of one request. `draw` gives numbers from 0 to 1, which 1 is not. */
@@ -34,6 +41,15 @@ export interface Run {
   readonly spans: readonly Span[];
   readonly seed: number;
   readonly attack?: Attack;
+  readonly batch?: Batch;
+  /** Milliseconds after which clients leave. */
+  readonly patienceMs?: number;
+}
+
+/** Requests that may use a share of the number: this part of all. */
+export interface Batch {
+  readonly part: number;
+  readonly share: number;
 }
 
 export interface Step {
@@ -55,6 +71,8 @@ export interface Seen {
   good: number;
   /** The times of all answers, in no order. */
   readonly times: number[];
+  /** Requests that might use the whole number, and found no place. */
+  refused: number;
 }
 
 /** Random numbers from a seed. */
@@ -84,22 +102,38 @@ interface Request {
   readonly at: number;
   readonly inFlight: number;
   readonly hostile: boolean;
+  readonly share: number;
+  /** Whether its client has left, and whether its place has come back. */
+  hasLeft: boolean;
+  isFree: boolean;
 }
 
 /** Plays a run, and returns what each span saw. */
 export function play(run: Run, limit: Limit): Seen[] {
-  const { work, offered, steps = [], crews = [], tides = [], spans, attack } = run;
+  const { work, offered, steps = [], crews = [], tides = [], spans, attack, batch, patienceMs } = run;
   // Arrivals have draws of their own, so that every limit meets the same callers.
   const [arrivals, works] = [drawsOf(run.seed), drawsOf(run.seed ^ 0x5bd1e995)];
-  const seen: Seen[] = spans.map(() => ({ good: 0, times: [] }));
+  const seen: Seen[] = spans.map(() => ({ good: 0, times: [], refused: 0 }));
   const end = (spans.at(-1) as Span).to;
   const ends = new Agenda<Request>();
   const readers = new Agenda<null>();
+  const leaving = new Agenda<Request>();
   const line: Request[] = [];
   const [factorAt, crewAt, tideAt] = [walk(steps), walk(crews), walk(tides)];
   let [first, busy, inFlight, factor, current, workers] = [0, 0, 0, 1, 0, run.workers];
   let arrival = exponential(arrivals, 1 / offered);
 
+  const free = (request: Request): void => {
+    if (!request.isFree) inFlight -= 1;
+    request.isFree = true;
+  };
+  const leave = (now: number, request: Request): void => {
+    if (request.isFree) return;
+    if (request.hasLeft) return free(request);
+    request.hasLeft = true;
+    limit.left?.(now, now - request.at, request.inFlight, request.share);
+    leaving.add(Math.max(now, request.at + 4 * (limit.typicalMs ?? 0)), request);
+  };
   const waitsElsewhere = ({ hostile }: Request): boolean => hostile && attack === "slow-work";
   const begin = (now: number, request: Request): void => {
     const ms = work(works) * factor;
@@ -111,40 +145,55 @@ export function play(run: Run, limit: Limit): Seen[] {
     if (!waitsElsewhere(request)) busy -= 1;
     const held = attack === "slow-readers-held" && request.hostile;
     if (held) readers.add(now + READING_MS, null);
-    else inFlight -= 1;
+    else free(request);
     const ms = now - request.at;
-    limit.sample(now, ms, request.inFlight, attack === "failures" && request.hostile);
-    if (!request.hostile) count(now, ms);
+    if (!request.hasLeft) {
+      limit.sample(now, ms, request.inFlight, attack === "failures" && request.hostile, request.share);
+      if (!request.hostile) count(now, ms);
+    }
     while (busy < workers && first < line.length) begin(now, line[first++] as Request);
     if (first > 10_000) {
       line.splice(0, first);
       first = 0;
     }
   };
-  const count = (now: number, ms: number): void => {
+  const spanAt = (now: number): Span | undefined => {
     while (now >= (spans[current] as Span).to) current += 1;
-    const { from, to, deadlineMs } = spans[current] as Span;
-    if (now < from) return;
-    const span = seen[current] as Seen;
-    span.times.push(ms);
-    if (ms <= deadlineMs) span.good += 1_000 / (to - from);
+    const span = spans[current] as Span;
+    return now < span.from ? undefined : span;
+  };
+  const count = (now: number, ms: number): void => {
+    const span = spanAt(now);
+    if (span === undefined) return;
+    const { from, to, deadlineMs } = span;
+    const counted = seen[current] as Seen;
+    counted.times.push(ms);
+    if (ms <= deadlineMs) counted.good += 1_000 / (to - from);
   };
 
   for (;;) {
-    const now = Math.min(arrival, ends.next, readers.next);
+    const now = Math.min(arrival, ends.next, readers.next, leaving.next);
     if (now >= end) return seen;
     factor = factorAt(now);
     workers = Math.round(run.workers * crewAt(now));
     if (now === ends.next) finish(now, ends.shift());
+    else if (now === leaving.next) leave(now, leaving.shift());
     else if (now === readers.next) {
       readers.shift();
       inFlight -= 1;
     } else {
       arrival = now + exponential(arrivals, 1 / (offered * tideAt(now)));
       const hostile = attack !== undefined && arrivals() < ATTACKING;
-      if (inFlight >= limit.number(now)) continue;
+      const share = batch !== undefined && arrivals() < batch.part ? batch.share : 1;
+      const number = limit.number(now);
+      const places = share < 1 ? Math.max(1, Math.floor(share * number)) : number;
+      if (inFlight >= places) {
+        if (share === 1 && spanAt(now) !== undefined) (seen[current] as Seen).refused += 1;
+        continue;
+      }
       inFlight += 1;
-      const request = { at: now, inFlight, hostile };
+      const request = { at: now, inFlight, hostile, share: share < 1 ? places / number : 1, hasLeft: false, isFree: false };
+      if (patienceMs !== undefined) leaving.add(now + patienceMs, request);
       if (busy < workers) begin(now, request);
       else line.push(request);
     }

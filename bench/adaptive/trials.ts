@@ -25,8 +25,8 @@ export function watched(freeFrom = Infinity): Watched {
   return {
     looks,
     number: (now) => (now >= freeFrom && limit.state.probe !== null ? Math.floor(limit.state.number) : limit.number(now)),
-    sample(now, ms, inFlight, failed) {
-      limit.sample(now, ms, inFlight, failed);
+    sample(now, ...sample) {
+      limit.sample(now, ...sample);
       const { probe } = limit.state;
       if (probe !== null && probe.since !== since) looks.push({ at: now, moved: probe.moved });
       since = probe?.since ?? -1;

@@ -10,6 +10,11 @@ export interface AnswerRules {
   giveBack(): void;
   /** Takes the time of an answer. `failed`: its status is 500 or more. */
   sample(now: number, ms: number, failed: boolean): void;
+  /**
+   * Takes the time after which a client left without an answer, or null if it says nothing. Its handler may go on: `free`
+   * ends the wait for it, and is null if nothing waits.
+   */
+  left(now: number, ms: number | null, free: (() => void) | null): void;
 }
 
 /** The part of Node's requests that shows whether the body has arrived. */
@@ -25,7 +30,7 @@ type Method = (...args: unknown[]) => unknown;
 interface AnsweringResponse {
   readonly statusCode: number;
   readonly destroyed?: boolean;
-  readonly stream?: { readonly destroyed?: boolean } | undefined;
+  readonly stream?: { readonly destroyed?: boolean; readonly headersSent?: boolean } | undefined;
   readonly req?: ArrivingRequest;
   getHeader?(name: string): unknown;
   writeHead?: Method;
@@ -48,6 +53,9 @@ export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerW
   let since = rules.at;
   // Whether the body of the request came after its head, and has not come to its end.
   let isArriving = false;
+  // Ends the wait for a handler of Node, which no promise tells of: it is done when it writes.
+  let free: (() => void) | null = null;
+  let raw: AnsweringResponse | undefined;
 
   return (answer) => {
     if (isKnown(answer)) answered(answer.status, Object.hasOwn(answer, "aborted") ? "" : answer.headers?.get("content-type"));
@@ -57,9 +65,13 @@ export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerW
   function answered(status: number, mediaType: unknown): void {
     if (isTold) return;
     isTold = true;
-    // The handler of a client that left may go on. Its place comes back with the end of its work.
-    if (status === 499) return;
     const now = rules.now();
+    // The handler of a client that left may go on. Its place comes back with the end of its work.
+    if (status === 499) {
+      // An answer that was written to the stream of HTTP/2, behind its response.
+      if (raw?.stream?.headersSent === true) return free?.();
+      return rules.left(now, !isArriving && saysLeft(raw?.req ?? request) ? now - since : null, free);
+    }
     if (!isArriving && saysTime(status, mediaType, request)) rules.sample(now, now - since, status >= 500);
     rules.giveBack();
   }
@@ -67,8 +79,11 @@ export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerW
   function watchResponse(response: AnsweringResponse): void {
     const { req, writeHead } = response;
     if (req !== undefined && hasBody(req)) awaitBody(req);
+    raw = response;
+    workField().read(Object(request) as object)?.holdUntil(new Promise<void>((resolve) => (free = resolve)));
     let told: unknown;
     const first = (): void => {
+      free?.();
       if (isTold) return;
       const hasLeft = response.destroyed === true || response.stream?.destroyed === true;
       // A body that has arrived, and that nobody has read, has no end.
@@ -113,6 +128,14 @@ function saysTime(status: number, mediaType: unknown, request: unknown): boolean
   if (status === 101 || status === 401 || status === 429) return false;
   if (typeof mediaType === "string" && /^text\/event-stream/i.test(mediaType)) return false;
   return workField().read(Object(request) as object)?.decision.allowed !== false;
+}
+
+/** Whether the end of a request without an answer says that its client did not wait: not of upgrades. */
+function saysLeft(request: unknown): boolean {
+  const { headers, req } = Object(request) as { headers?: object; req?: { raw?: { headers?: object } } };
+  const fields = (headers ?? req?.raw?.headers) as { get?: unknown; upgrade?: unknown } | undefined;
+  if (fields === undefined) return false;
+  return typeof fields.get === "function" ? (fields as Headers).get("upgrade") === null : fields.upgrade === undefined;
 }
 
 function hasBody({ headers, complete }: ArrivingRequest): boolean {

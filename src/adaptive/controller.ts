@@ -14,6 +14,8 @@ export interface LoadWindow {
   /** The answers, of which `failed` had a status of 500 or more. */
   readonly count: number;
   readonly failed: number;
+  /** Those requests among them whose clients left before an answer. Their times are too short. */
+  readonly left: number;
   /** The times of answers that did not fail. In a probe: of requests that took one of its places. Null for none. */
   readonly times: Times | null;
   /** Those of requests that took one of the last tenth of the places, or null for fewer than ten. */
@@ -51,6 +53,8 @@ export interface Probe {
   readonly leastMs: number;
   /** Whether it looks because the number has moved. */
   readonly moved: boolean;
+  /** The times of the window before it. */
+  readonly before: Times;
 }
 
 // Chosen by simulation: see "A limit that finds its own number" in docs/decisions.md.
@@ -65,11 +69,12 @@ const DEEPEST = 4;
 /** A probe takes this part of the places. */
 const PROBE_PART = 5;
 const PROBE_MEDIANS = 10;
-/** A probe lasts at most this long, or this many medians if the number has moved: first the line has to end. */
-const [PROBE_MS, MOVED_MEDIANS] = [1_000, 3];
+/** A probe lasts at most this long, or this many medians if they are longer: first the line has to end. */
+const [PROBE_MS, MOST_MEDIANS] = [1_000, 3];
 /** The samples that make a window, or a base. */
 export const ENOUGH = 50;
-const CALM_EVERY_MS = 60_000;
+/** In calm a look comes after this time, or this many times what it may last. */
+const [CALM_EVERY_MS, CALM_LOOKS] = [60_000, 40];
 const MOVED_EVERY_MS = 5_000;
 /** A probe with this part of the usual rate has a line before the service still. */
 const STILL_BUSY = 0.75;
@@ -108,10 +113,20 @@ export function afterWindow(state: LoadState, window: LoadWindow, bounds: Bounds
   if (window.count >= ENOUGH && window.failed * 2 > window.count) return inOutage(state, bounds);
   const { times } = window;
   if (times === null) return state;
+  if (isLeft(window)) return withPlace(fall(state, bounds), window);
   const seen = withBase(withRate(state, window), window, times);
   if (seen.base === null) return window.nearFull === null ? seen : startProbe(seen, window, bounds, true);
   const moved = withPlace(moveNumber(seen, seen.base, window, bounds), window);
   return look({ ...moved, good: moved.number }, window, bounds);
+}
+
+/** Whether most clients left before an answer: then the service has too many requests, whatever it takes alone. */
+function isLeft({ left, count }: LoadWindow): boolean {
+  return left * 2 > count;
+}
+
+function fall(state: LoadState, bounds: Bounds): LoadState {
+  return { ...state, number: within(bounds, state.number * FALL) };
 }
 
 function within({ least, most }: Bounds, number: number): number {
@@ -174,7 +189,8 @@ function look(state: LoadState, window: LoadWindow, bounds: Bounds): LoadState {
     return comeBack(state, window, blend(state.base, window.times as Times, 0.5), bounds);
   }
   const hasMoved = (isFull || state.away < 0) && Math.abs(state.away) >= AWAY_WINDOWS && sinceMs >= MOVED_EVERY_MS;
-  return hasMoved || (isFull && sinceMs >= CALM_EVERY_MS) ? startProbe(state, window, bounds, hasMoved) : state;
+  const isOld = isFull && sinceMs >= Math.max(CALM_EVERY_MS, CALM_LOOKS * lookMs(window.times as Times));
+  return hasMoved || isOld ? startProbe(state, window, bounds, hasMoved) : state;
 }
 
 /** Whether the service still does what it can: then its times contain a wait. */
@@ -184,29 +200,42 @@ function isBusy(state: LoadState, { count, durationMs }: Pick<LoadWindow, "count
 
 function startProbe(state: LoadState, window: LoadWindow, bounds: Bounds, moved: boolean): LoadState {
   const places = Math.floor(Math.min(state.number, Math.max(state.place, state.number) / PROBE_PART));
-  const { median } = window.times as Times;
-  const until = window.at + (moved ? Math.max(PROBE_MS, MOVED_MEDIANS * median) : PROBE_MS);
-  return { ...state, probe: { places: within(bounds, places), since: window.at, until, leastMs: PROBE_MEDIANS * median, moved } };
+  const before = window.times as Times;
+  const [since, until] = [window.at, window.at + lookMs(before)];
+  return { ...state, probe: { places: within(bounds, places), since, until, leastMs: PROBE_MEDIANS * before.median, moved, before } };
+}
+
+/** How long a look may last. */
+function lookMs({ median }: Times): number {
+  return Math.max(PROBE_MS, MOST_MEDIANS * median);
 }
 
 function leaveProbe(state: LoadState, probe: Probe, window: LoadWindow, bounds: Bounds): LoadState {
   const { at, count, times } = window;
   const ended = { ...state, probe: null };
-  // Too few answers say nothing. The next look comes as if this one had been the last.
-  if (times === null || count < FEWEST_IN_PROBE) return { ...ended, basedAt: Math.max(at, state.basedAt) };
+  // Too few answers say nothing. The next look comes as if this one had been the last. A first base is what was seen before
+  // it: if it contains a wait, the number rises, and the next look finds that out.
+  if (times === null || count < FEWEST_IN_PROBE || isLeft(window)) {
+    return { ...ended, base: state.base ?? (isLeft(window) ? null : probe.before), basedAt: Math.max(at, state.basedAt) };
+  }
   if (count >= 2 * FEWEST_IN_PROBE && probe.places > bounds.least && isBusy(state, window) && at < probe.until) {
     // The times still contain a wait, so they are no base. They are nearer to it than the times that made the number move.
     const base = probe.moved ? times : state.base;
-    const until = isSlow(probe) ? Math.max(probe.until, at + MOVED_MEDIANS * times.median) : probe.until;
+    const until = isSlow(probe) ? Math.max(probe.until, at + MOST_MEDIANS * times.median) : probe.until;
     return { ...state, base, probe: { ...probe, until, places: within(bounds, Math.floor(probe.places / PROBE_PART)) } };
   }
-  if (!probe.moved) return { ...ended, basedAt: at, base: blend(state.base, times, Math.min(1, count / ENOUGH)) };
+  if (!probe.moved) return { ...ended, basedAt: at, base: blend(state.base, times, weightOf(window)) };
   // A guess of a slow service would take a minute to fall.
   const { mean, wait } = times;
   const found = state.rate * (mean + wait);
   const isGuess = state.basedAt === -Infinity && isSlow(probe) && found < state.number / 2;
-  return comeBack(isGuess ? { ...ended, number: found } : ended, window, times, bounds);
+  // Short work ends first, so the few answers of a slow service are too quick. A number that rose would fall too far.
+  const weight = state.away > 0 && isSlow(probe) ? weightOf(window) : 1;
+  return comeBack(isGuess ? { ...ended, number: found } : ended, window, blend(state.base, times, weight), bounds);
 }
+
+/** What the answers of a look count for, beside the base of before. */
+const weightOf = ({ count }: LoadWindow): number => Math.min(1, count / ENOUGH);
 
 /** Whether a line of this service needs clearly more than the usual time to end. */
 const isSlow = ({ since, until }: Probe): boolean => until - since > 1.1 * PROBE_MS;

@@ -34,7 +34,10 @@ export interface AdaptiveOptions {
   readonly observe?: Observer | undefined;
   /** The clock. Default: the platform's monotonic clock. */
   readonly clock?: Clock | undefined;
-  /** Returns a number from 0 to 1, which 1 is not. It spreads `Retry-After`. Default: `Math.random`. */
+  /**
+   * Returns a number from 0 to 1, which 1 is not. It spreads `Retry-After`. Default: `Math.random`, which also takes the
+   * place of any other number.
+   */
   readonly random?: (() => number) | undefined;
 }
 
@@ -56,6 +59,8 @@ export interface Adaptive {
 const MOST_PLACES = 100_000;
 /** Policies that are remembered, of each kind. Beyond it they are made again. */
 const MOST_REMEMBERED = 1_000;
+/** The place of a client that left is kept for at most so many usual times, since its admission. */
+const MOST_KEPT = 4;
 const LEAST_WAIT_MS = 1_000;
 const JITTER_MS = 3_000;
 const ADAPTIVE_OPTIONS = ["name", "least", "most", "observe", "clock", "random"];
@@ -106,6 +111,8 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
   });
   const { consume, peek } = limiter;
   const internals = plainInternalsOf(limiter);
+  /** Places whose clients have left, until their handlers write. */
+  const kept: { readonly until: number; free(): void }[] = [];
   let only: { readonly key: Key; readonly encoded: string } | null = null;
 
   Object.assign(limiter, {
@@ -119,7 +126,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
     limiter,
     policyFor,
     get number() {
-      return load.number(now());
+      return numberAt(now());
     },
     get inFlight() {
       return only === null ? 0 : most - peek(only.key, { cost: 0, policy: policyOf(most) }).remaining;
@@ -128,13 +135,32 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
 
   function admitted({ key, decision: made }: DecidedCharge, request: unknown): AnswerWatch | undefined {
     const decision = made as Decision;
-    const inFlight = decision.capacity - decision.remaining;
-    return !decision.allowed ? undefined : createAnswerWatch(request, {
-      at: now(),
+    if (!decision.allowed) return undefined;
+    const at = now();
+    const { capacity, remaining } = decision;
+    // What it might use of the number: a share of few places is rounded.
+    const share = capacity / load.number(at);
+    return createAnswerWatch(request, {
+      at,
       now,
       giveBack: () => void quietly(internals.settle(key, decision, {}, undefined, true)),
-      sample: (at, ms, failed) => load.sample(at, ms, inFlight, failed),
+      sample: (answeredAt, ms, failed) => load.sample(answeredAt, ms, capacity - remaining, failed, share),
+      left(leftAt, ms, free) {
+        if (free !== null) kept.push({ until: at + MOST_KEPT * load.typicalMs, free });
+        if (ms !== null) load.left(leftAt, ms, capacity - remaining, share);
+      },
     });
+  }
+
+  /** Returns the number, after it has let go of the places that were kept long enough for handlers without a client. */
+  function numberAt(instant: number): number {
+    if (kept.some(({ until }) => until <= instant)) {
+      for (const { until, free } of kept.splice(0)) {
+        if (until <= instant) free();
+        else kept.push({ until, free });
+      }
+    }
+    return load.number(instant);
   }
 
   function policyFor(share: number): Policy {
@@ -154,7 +180,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
     if (share === undefined) {
       throw new TypeError(`${expected("policy", "made by `policyFor`", policy)}. Write \`load.policyFor(1)\``);
     }
-    return { ...given, policy: policyOf(Math.max(1, Math.floor(share * load.number(now())))) };
+    return { ...given, policy: policyOf(Math.max(1, Math.floor(share * numberAt(now())))) };
   }
 
   function checkKey(key: Key): Key {
@@ -172,7 +198,9 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
     // A cost above the number of now fits into a later one.
     const isRefused = reason === "limited" || (reason === "cost_above_capacity" && cost <= most);
     if (!isRefused || Object.hasOwn(decision, "blocked")) return decision;
-    return { ...decision, reason: "limited", retryAfterMs: LEAST_WAIT_MS + Math.floor(random() * JITTER_MS) };
+    const drawn = random();
+    const part = drawn >= 0 && drawn < 1 ? drawn : Math.random();
+    return { ...decision, reason: "limited", retryAfterMs: LEAST_WAIT_MS + Math.floor(part * JITTER_MS) };
   }
 
   function alone(): never {

@@ -12,14 +12,20 @@ const LEAST_NEAR = 10;
 /** A clock may be too coarse to see the time of an answer. */
 const SHORTEST_MS = 0.001;
 
+/** How a request ended. `left`: its client did not wait for the answer. */
+type End = "answered" | "failed" | "left";
+
 /** Collects samples into windows, and asks the controller after each. It keeps at most 3,000 times. */
 export class LoadLimit {
   readonly #bounds: Bounds;
   #state: LoadState;
   // Answers to requests of the time before a change say nothing of the time after.
   #from = -Infinity;
+  #latest = -Infinity;
   #startedAt = 0;
   #failed = 0;
+  #left = 0;
+  #median = 0;
   #times: number[] = [];
   #near: number[] = [];
   #calm: number[] = [];
@@ -40,19 +46,57 @@ export class LoadLimit {
   }
 
   /**
-   * Takes the time of an answer. `inFlight` counts its request and those that were in flight when it entered. A time
-   * that is no number is left out.
+   * Takes the time of an answer. `inFlight` counts its request and those that were in flight when it entered, and `share`
+   * is the part of the places that it might use. A time that is no number is left out.
    */
-  sample(now: number, tookMs: number, inFlight: number, failed: boolean): void {
+  sample(now: number, tookMs: number, inFlight: number, failed: boolean, share = 1): void {
+    this.#take(now, tookMs, inFlight, failed ? "failed" : "answered", share);
+  }
+
+  /** How long answers take: the last median, or that of the service alone with its wait if it is longer. */
+  get typicalMs(): number {
+    const { base } = this.#state;
+    return Math.max(this.#median, base === null ? 0 : base.median + base.wait);
+  }
+
+  /**
+   * Takes the time of a request whose client left before an answer: the answer would have taken longer. A time below that of
+   * the service alone, or below the last median, says nothing.
+   */
+  left(now: number, ms: number, inFlight: number, share = 1): void {
+    if (ms < (this.#state.base?.median ?? this.#median)) return;
+    this.#take(now, ms, inFlight, "left", share);
+  }
+
+  #take(now: number, tookMs: number, inFlight: number, end: End, share: number): void {
     if (!Number.isFinite(tookMs) || !Number.isFinite(now)) return;
+    if (now < this.#latest - SLOW_MS) this.#setBack(now);
+    this.#latest = now;
+    if (tookMs < 0) return;
     const ms = Math.max(SHORTEST_MS, tookMs);
     const { probe } = this.#state;
-    if (probe !== null) return this.#sampleOfProbe(probe, now, ms, inFlight, failed);
+    if (probe !== null) return this.#takeInProbe(probe, now, ms, inFlight, end);
     if (now < this.#from) return;
     if (this.#count === 0) this.#startedAt = Math.max(this.#from, now - SLOW_MS);
-    if (failed) this.#failed += 1;
-    else this.#add(ms, inFlight, placesAt(this.#state, now));
+    if (end === "failed") this.#failed += 1;
+    else this.#add(ms, inFlight, share * placesAt(this.#state, now));
+    if (end === "left") this.#left += 1;
     if (this.#isWhole(now - this.#startedAt)) this.#end(now);
+  }
+
+  /** The clock was set back: its earlier instants are of no use. */
+  #setBack(now: number): void {
+    this.#state = { ...this.#state, basedAt: Math.min(this.#state.basedAt, now), probe: null };
+    this.#from = -Infinity;
+    this.#clear();
+    this.#calm = [];
+  }
+
+  #clear(): void {
+    this.#times = [];
+    this.#near = [];
+    this.#failed = 0;
+    this.#left = 0;
   }
 
   get #count(): number {
@@ -70,10 +114,11 @@ export class LoadLimit {
     return this.#count >= ENOUGH ? ms >= SHORTEST_WINDOW_MS : this.#count >= FEW && ms >= SLOW_MS;
   }
 
-  #sampleOfProbe(probe: Probe, now: number, ms: number, inFlight: number, failed: boolean): void {
-    if (!failed && inFlight <= probe.places && this.#times.length < MOST_SAMPLES) {
+  #takeInProbe(probe: Probe, now: number, ms: number, inFlight: number, end: End): void {
+    if (end !== "failed" && inFlight <= probe.places && this.#times.length < MOST_SAMPLES) {
       if (this.#times.length === 0) this.#startedAt = now;
       this.#times.push(ms);
+      if (end === "left") this.#left += 1;
     }
     const seen = { at: now, count: this.#count, durationMs: now - this.#startedAt };
     if (isProbeOver(this.#state, probe, seen)) this.#end(now);
@@ -83,20 +128,20 @@ export class LoadLimit {
     const before = this.#state;
     const calm = before.probe === null && this.#calm.length >= ENOUGH ? timesOf(this.#calm) : null;
     const times = this.#times.length > 0 ? timesOf(this.#times) : null;
+    if (times !== null) this.#median = times.median;
     this.#state = afterWindow(before, {
       at: now,
       durationMs: now - this.#startedAt,
       count: this.#count,
       failed: this.#failed,
+      left: this.#left,
       times,
       nearFull: this.#near.length >= LEAST_NEAR ? timesOf(this.#near) : null,
       nearShare: this.#near.length / Math.max(1, this.#times.length),
       calm,
     }, this.#bounds);
     if (calm !== null || this.#state.probe !== before.probe) this.#calm = [];
-    this.#times = [];
-    this.#near = [];
-    this.#failed = 0;
+    this.#clear();
     this.#from = this.#state.probe === null ? now + settleMs(times) : now;
   }
 }

@@ -12,6 +12,7 @@ const window: fc.Arbitrary<Omit<LoadWindow, "at"> & { readonly afterMs: number }
   durationMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
   count: fc.integer({ min: 0, max: 1_000 }),
   failed: fc.integer({ min: 0, max: 1_000 }),
+  left: fc.integer({ min: 0, max: 1_000 }),
   times: fc.option(times),
   nearFull: fc.option(times),
   nearShare: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -87,6 +88,28 @@ test("it comes back after any history", () => {
     expect(number).toBeGreaterThanOrEqual(6);
     expect(number).toBeLessThanOrEqual(64);
   }), { numRuns: 20 });
+});
+
+test.each([false, true])("a clock that steps back by an hour does not stop it. In a look: %s", (isLooking) => {
+  const hour = 3_600_000;
+  const limit = new LoadLimit({ least: 1, most: 500 });
+  let now = hour;
+  for (; now < hour + 30_000 || (isLooking && limit.state.probe === null); now += 10) serveFrom(limit, now, 10);
+  expect(limit.state.probe !== null).toBe(isLooking);
+  // Ten times slower from now on.
+  for (let at = now - hour; at < now - hour + 60_000; at += 25) {
+    const places = limit.number(at);
+    limit.sample(at, 200 * Math.max(1, places / 8), places, false);
+  }
+  expect(limit.state.base?.median).toBeCloseTo(200, -2);
+});
+
+test("a time below 0 is left out", () => {
+  const limit = new LoadLimit({ least: 1, most: 500 });
+  serveFrom(limit, 0, 30_000);
+  const { base } = limit.state;
+  for (let i = 0; i < 1_000; i++) limit.sample(30_000 + i, -1, 1, false);
+  expect(limit.state.base).toEqual(base);
 });
 
 test("a quiet night does not raise the number", () => {

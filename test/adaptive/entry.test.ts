@@ -1,9 +1,11 @@
 // What `adaptive` returns, without HTTP.
 import { combine, createLimiter, createObserver, createWaiter, definePolicy, granted, perSecond, run, unlimited, type LimiterEvent } from "sluice";
 import { adaptive, type AdaptiveOptions } from "sluice/adaptive";
+import { createGate, trackWork } from "sluice/http";
 import { RedisStore } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { LoadLimit } from "../../src/adaptive/load.js";
 
 const KEY = "service";
 const made = (options: AdaptiveOptions = {}) => adaptive({ least: 1, most: 10, clock: new ManualClock().now, random: () => 0.5, ...options });
@@ -35,6 +37,19 @@ test("batch at full load leaves 30 %, and what matters takes all", () => {
   expect([taken(0.7), taken(1), taken(0.7)]).toEqual([7, 3, 0]);
 });
 
+test("the time of batch work says how full its own places were", async () => {
+  const sample = vi.spyOn(LoadLimit.prototype, "sample");
+  const { limiter, policyFor } = made();
+  const policy = (request: { share: number }) => policyFor(request.share);
+  const gate = createGate<{ share: number }>({ limiter, key: () => KEY, policy }, { method: () => "GET", header: () => null });
+  for (const share of [0.75, 1]) {
+    const passed = await gate({ share });
+    if (passed.outcome === "pass") await trackWork(passed)({ status: 200, aborted: false });
+  }
+  expect(sample.mock.calls).toEqual([[0, 0, 1, false, 0.7], [0, 0, 1, false, 1]]);
+  sample.mockRestore();
+});
+
 test("a share is at least one request, and a policy that is kept follows the number", () => {
   const { limiter, policyFor } = made({ most: 1 });
   const kept = policyFor(0.01);
@@ -57,6 +72,10 @@ test("Retry-After is spread from 1 to 4 seconds", () => {
     return limiter.consume(KEY).retryAfterMs;
   };
   expect([waitsOf(0), waitsOf(0.5), waitsOf(0.999_999)]).toEqual([1_000, 2_500, 3_999]);
+  for (const wrong of [1, -1, 50, NaN, Infinity, "x" as never]) {
+    const waitMs = waitsOf(wrong);
+    expect(waitMs >= 1_000 && waitMs < 4_000 && Number.isInteger(waitMs), String(wrong)).toBe(true);
+  }
 });
 
 test("a cost above the number of now may fit later. One above `most` never does", () => {

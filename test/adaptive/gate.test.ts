@@ -1,11 +1,11 @@
 // A gate over a limit that finds its number, on real servers: its 503, when places come back, and what is measured.
 import { request as ask, type IncomingMessage } from "node:http";
-import { connect } from "node:http2";
+import { connect, createServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import express from "express";
 import { createLimiter, perMinute, MemoryStore } from "sluice";
 import { rateLimit } from "sluice/express";
 import { createGate, trackWork, type Refusal } from "sluice/http";
-import { nodeReader } from "sluice/node";
+import { nodeReader, rateLimit as rateLimitOnNode } from "sluice/node";
 import { webReader } from "sluice/web";
 import { afterEach, describe, expect, test } from "vitest";
 import { soon } from "../helpers/soon.js";
@@ -97,13 +97,15 @@ describe.each(Object.keys(servers) as (keyof typeof servers)[])("%s", (name) => 
     expect(await events[0]?.text).toBe("onetwo");
   });
 
-  test("a client that leaves is not measured. Its place comes back, at the latest with its handler", async () => {
+  test("a client that leaves: its place comes back when its handler writes, and its time is at least so long", async () => {
     const world = new World();
     const port = await servers[name](world);
     const begun = begin(port, "/slow");
     await soon(() => expect([world.waiting, world.load.inFlight]).toEqual([1, 1]));
     begun.leave();
     await soon(() => expect(world.closed).toBe(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([world.load.inFlight, world.left]).toEqual([1, [5]]);
     world.releaseAll();
     await soon(() => expect(world.load.inFlight).toBe(0));
     expect(world.samples).toEqual([]);
@@ -126,6 +128,34 @@ describe.each(Object.keys(servers) as (keyof typeof servers)[])("%s", (name) => 
     expect(world.samples.length).toBe(1);
     sent.leave();
   });
+});
+
+test.each(["node", "express"] as const)("%s: a place waits for a handler without a client for four usual times", async (name) => {
+  const world = new World();
+  const port = await servers[name](world);
+  const begun = begin(port, "/slow");
+  await soon(() => expect(world.waiting).toBe(1));
+  begun.leave();
+  await soon(() => expect([world.closed, world.left]).toEqual([1, [5]]));
+  world.clock.advance(74);
+  await soon(() => expect(world.load.inFlight).toBe(1));
+  world.clock.advance(1);
+  await soon(() => expect([world.load.number, world.load.inFlight]).toEqual([2, 0]));
+  expect(world.waiting).toBe(1);
+  world.releaseAll();
+});
+
+test("a client that leaves during its upload says nothing, and its place comes back, too", async () => {
+  const world = new World();
+  const port = await servers.express(world);
+  const sent = begin(port, "/slow", { method: "POST", headers: { "content-length": "6" } });
+  await soon(() => expect(world.waiting).toBe(1));
+  await new Promise((resolve) => setImmediate(resolve));
+  sent.leave();
+  await soon(() => expect([world.closed, world.load.inFlight]).toEqual([1, 1]));
+  world.clock.advance(75);
+  await soon(() => expect([world.load.number, world.load.inFlight, world.left]).toEqual([2, 0, []]));
+  world.releaseAll();
 });
 
 test("time counts from the end of an upload", async () => {
@@ -170,6 +200,22 @@ test("HTTP/2: the first byte of each stream", async () => {
   expect(await slow.status).toBe(200);
   await soon(() => expect([world.load.inFlight, world.samples.length]).toEqual([0, 4]));
   session.close();
+});
+
+test("HTTP/2: an answer that is written to the stream itself is not measured, and its client has not left", async () => {
+  const world = new World();
+  const limited = rateLimitOnNode<Http2ServerRequest, Http2ServerResponse>(world.options);
+  const server = createServer(limited((_request, { stream }) => {
+    stream.respond({ ":status": 200 });
+    stream.end("hello");
+  }));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const session = connect(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
+  const stream = session.request({ ":path": "/" }).resume();
+  await new Promise((resolve) => stream.once("close", resolve));
+  await soon(() => expect([world.load.inFlight, world.samples, world.left]).toEqual([0, [], []]));
+  session.close();
+  server.close();
 });
 
 describe.each(Object.keys(callers) as (keyof typeof callers)[])("%s without Node", (name) => {

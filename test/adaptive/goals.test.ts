@@ -4,7 +4,7 @@ import {
   bestFixed, outcomesOf, playerOf, SERVICE_NAMES, SPANS, type Outcome, type Scene, type Stretch,
 } from "../../bench/adaptive/goals.js";
 import { aimd, envoy, gradient2, noLimit, vegas } from "../../bench/adaptive/others.js";
-import type { Limit } from "../../bench/adaptive/queue.js";
+import { play, SERVICES, type Limit, type Run, type Seen } from "../../bench/adaptive/queue.js";
 import {
   adaptive, AFTER_NIGHT, costOfLooks, CREW_SPANS, CREWS, MORNING, NIGHT, numberAtNight, shortestPause, slowly, watched,
 } from "../../bench/adaptive/trials.js";
@@ -45,6 +45,42 @@ test("a look lasts until the line has ended: one worker with work of 100 ms gets
   const [, later] = outcomesOf({ service: "constant", load: 2, workers: 1 }, SEEDS, adaptive, stretches, change);
   expect(later?.good).toBeGreaterThan(0.9 * 10);
   expect(later?.p99).toBeLessThan(3.5);
+});
+
+test.each([[1, 100], [64, 500], [64, 1_000], [64, 2_000]])("%d × %d ms: the number is found a minute after the start", (workers, ms) => {
+  const { change } = slowly(ms / 20);
+  const minute = [{ from: 60_000, to: 120_000, times: ms / 20 }];
+  const [{ good, p99 }] = outcomesOf({ service: "exponential", load: 2, workers }, SEEDS, adaptive, minute, change) as [Outcome];
+  expect(good / ((workers * 1_000) / ms)).toBeGreaterThan(0.85);
+  expect(p99).toBeLessThan(3);
+});
+
+test.each([1, 0.9, 0.5])("batch work that is %d of all fills the service, and what matters finds a place", (part) => {
+  const { work, meanMs, p99Ms } = SERVICES.exponential;
+  const spans = [{ from: 10_000, to: 30_000, deadlineMs: 3 * p99Ms }];
+  const run = { workers: 64, work, offered: (2 * 64) / meanMs, spans, seed: 2_001, batch: { part, share: 0.7 } };
+  const [{ good, refused }] = play(run, adaptive()) as [Seen];
+  expect(good).toBeGreaterThan(0.95 * 3_200);
+  expect(refused).toBeLessThanOrEqual(0.05 * (1 - part) * 6_400 * 20);
+});
+
+describe("clients leave before their answer, and their work goes on", () => {
+  const usefulOf = (run: Omit<Run, "seed" | "work">, limit: Limit): number[] =>
+    play({ ...run, work: SERVICES.exponential.work, seed: 2_001 }, limit).map(({ good }) => good);
+
+  test("few workers with slow work: a number of 20 serves nobody", () => {
+    const slow = { workers: 2, offered: 0.03, steps: [{ at: 0, times: 10 }], patienceMs: 500, spans: [{ from: 60_000, to: 300_000, deadlineMs: 500 }] };
+    expect(usefulOf(slow, { number: () => 20, sample: () => undefined })[0]).toBeLessThan(0.1);
+    expect(usefulOf(slow, adaptive())[0]).toBeGreaterThan(4);
+  });
+
+  test("a service that becomes ten times slower serves some, and all when it is back", () => {
+    const spans = [40_000, 70_000].map((from) => ({ from, to: from + 20_000, deadlineMs: 300 }));
+    const steps = [{ at: 30_000, times: 10 }, { at: 60_000, times: 1 }];
+    const [slow, back] = usefulOf({ workers: 8, offered: 1, steps, patienceMs: 300, spans }, adaptive());
+    expect(slow).toBeGreaterThan(12);
+    expect(back).toBeGreaterThan(0.9 * 400);
+  });
 });
 
 describe("a look at the base latency", () => {

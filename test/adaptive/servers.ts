@@ -25,12 +25,16 @@ export class World {
   readonly clock = new ManualClock();
   readonly load: Adaptive = adaptive({ least: 1, most: 2, clock: this.clock.now, random: () => 0.5 });
   readonly samples: Sample[] = [];
+  /** The times after which clients left without an answer. */
+  readonly left: number[] = [];
   /** Responses that have closed. */
   closed = 0;
   readonly #held: Array<() => void> = [];
 
   constructor() {
     vi.spyOn(LoadLimit.prototype, "sample").mockImplementation((_now, ms, _inFlight, failed) => void this.samples.push([ms, failed]));
+    vi.spyOn(LoadLimit.prototype, "left").mockImplementation((_now, ms) => void this.left.push(ms));
+    vi.spyOn(LoadLimit.prototype, "typicalMs", "get").mockReturnValue(20);
   }
 
   get waiting(): number {
