@@ -201,8 +201,8 @@ function isBusy(state: LoadState, { count, durationMs }: Pick<LoadWindow, "count
 function startProbe(state: LoadState, window: LoadWindow, bounds: Bounds, moved: boolean): LoadState {
   const places = Math.floor(Math.min(state.number, Math.max(state.place, state.number) / PROBE_PART));
   const before = window.times as Times;
-  const [since, until] = [window.at, window.at + lookMs(before)];
-  return { ...state, probe: { places: within(bounds, places), since, until, leastMs: PROBE_MEDIANS * before.median, moved, before } };
+  const span = { since: window.at, until: window.at + lookMs(before), leastMs: PROBE_MEDIANS * before.median };
+  return { ...state, probe: { ...span, places: within(bounds, places), moved, before } };
 }
 
 /** How long a look may last. */

@@ -60,7 +60,7 @@ const MOST_PLACES = 100_000;
 /** Policies that are remembered, of each kind. Beyond it they are made again. */
 const MOST_REMEMBERED = 1_000;
 /** The place of a client that left is kept for at most so many usual times, since its admission. */
-const MOST_KEPT = 4;
+const KEPT_TIMES = 4;
 const LEAST_WAIT_MS = 1_000;
 const JITTER_MS = 3_000;
 const ADAPTIVE_OPTIONS = ["name", "least", "most", "observe", "clock", "random"];
@@ -146,7 +146,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
       giveBack: () => void quietly(internals.settle(key, decision, {}, undefined, true)),
       sample: (answeredAt, ms, failed) => load.sample(answeredAt, ms, capacity - remaining, failed, share),
       left(leftAt, ms, free) {
-        if (free !== null) kept.push({ until: at + MOST_KEPT * load.typicalMs, free });
+        if (free !== null) kept.push({ until: at + KEPT_TIMES * load.typicalMs, free });
         if (ms !== null) load.left(leftAt, ms, capacity - remaining, share);
       },
     });
