@@ -8,10 +8,10 @@ import { koaLacks, serveKoa } from "./servers/koa.js";
 describe("Koa", () => adapterSuite({ test, serve: serveKoa, lacks: koaLacks }));
 describe("h3", () => adapterSuite({ test, serve: serveH3, lacks: h3Lacks }));
 
-test("each file has fewer than 45 lines, so that it can be read before it is copied", () => {
+test("each file has fewer than 55 lines, so that it can be read before it is copied", () => {
   const folder = new URL("../servers/", import.meta.url);
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const lines = files.map((file) => [file, readFileSync(new URL(file, folder), "utf8").split("\n").length - 1] as const);
   expect(lines).toHaveLength(17);
-  expect(lines.filter(([, count]) => count >= 45)).toEqual([]);
+  expect(lines.filter(([, count]) => count >= 55)).toEqual([]);
 });
