@@ -157,10 +157,10 @@ async function rowsOfTable() {
   const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
   const hasRedis = await isListening(new URL(url).hostname, Number(new URL(url).port || 6379));
   if (!hasRedis) missing("several processes", `start Redis at ${url}`);
-  const limits = `{ name: "rate", refill: perMinute(100) }, ${rowOf("a month's quota")}, ${rowOf("requests in flight")}`;
+  const limits = `{ name: "rate", refill: perMinute(100) }, { name: "month", ${rowOf("a month's quota")} }, { name: "parallel", ${rowOf("4 requests in flight")} }`;
   writeFileSync(join(project, "rows.mts"), `import express from "express";
 import { Redis } from "ioredis";
-import { monthly, perHour, perMinute, whenDone } from "sluice";
+import { addressKey, monthly, perHour, perMinute, whenDone } from "sluice";
 import { rateLimit } from "sluice/express";
 import { RedisStore } from "sluice/redis";
 declare module "express-serve-static-core" { interface Request { user?: { id: string } } }
@@ -170,7 +170,8 @@ app.use((request, _, next) => { request.user = { id: request.get("x-user") ?? "n
 const { key } = { ${rowOf("signed-in users")} };
 const shared = ${hasRedis ? `{ ${rowOf("several processes")} }` : "{}"};
 app.get("/", rateLimit({ policy: { name: "rehearsal", limits: [${limits}] }, key, ...shared }), (_, response) => void response.send("Hello"));
-${rowOf("a stricter route").replace("…", '(_, response) => void response.send("report")')};
+${rowOf("a stricter route")};
+app.post("/reports", (_, response) => void response.send("report"));
 app.listen(3000);
 `);
   writeFileSync(join(project, "caller.mts"), `import { createFetch } from "sluice/client";
