@@ -102,7 +102,7 @@ const printed = [
 
 describe(`NestJS ${version}`, () => {
   beforeAll(() => {
-    consumer.link("reflect-metadata", "rxjs", ...["common", "core", "platform-express"].map((name) => `@nestjs/${name}`));
+    consumer.link("@types/node", "reflect-metadata", "rxjs", ...["common", "core", "platform-express"].map((name) => `@nestjs/${name}`));
   });
 
   /** Compiles the application in a folder, and returns its JavaScript. */
@@ -117,6 +117,13 @@ describe(`NestJS ${version}`, () => {
   test.each([["ES modules", "module", {}], ["CommonJS", "commonjs", { emitDecoratorMetadata: true }]])("compiles and runs in %s", async (_name, type, more) => {
     await compile(type, type, more);
     expect(await consumer.node(`${type}/app.js`)).toBe(printed);
+  });
+
+  test("has declarations that a compiler finds no fault in, where it looks into packages", async () => {
+    consumer.write("checked/package.json", '{"type":"module"}');
+    consumer.write("checked/app.ts", 'export * from "sluice/nest";');
+    const options = { module: "nodenext", lib: ["es2022", "dom"], types: ["node"], skipLibCheck: false, noEmit: true, experimentalDecorators: true };
+    expect(await consumer.tsc("checked", options)).toBe("");
   });
 
   // Runtimes and test runners that do not know `module-sync` load these.
