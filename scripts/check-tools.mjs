@@ -14,10 +14,15 @@ const PROJECT = join(TOOLS, "project");
 const PAGE = "docs/runtimes.md";
 const [BEGIN, END] = ["<!-- begin of the tools -->\n", "<!-- end of the tools -->"];
 
-const specifiers = Object.keys(JSON.parse(readFileSync("entries.json", "utf8")).subpaths).map((subpath) => subpath.replace(/^\./, "sluice"));
-// One needs names of built-ins with `node:`, which webpack 4 and Metro do not know.
-const OLD_BUNDLERS = ["webpack-4", "metro"];
-const entriesFor = (tool) => specifiers.filter((name) => name !== "sluice/testing" || !OLD_BUNDLERS.includes(tool));
+const { subpaths, unreleased = {} } = JSON.parse(readFileSync("entries.json", "utf8"));
+const specifiers = Object.keys(subpaths).map((subpath) => subpath.replace(/^\./, "sluice"));
+const WITHOUT = {
+  // It needs names of built-ins with `node:`, which these do not know.
+  "sluice/testing": ["webpack-4", "metro"],
+  // Metro is for React Native. NestJS is for servers.
+  "sluice/nest": ["metro"],
+};
+const entriesFor = (tool) => specifiers.filter((name) => !WITHOUT[name]?.includes(tool));
 
 install();
 const wanted = process.argv.slice(2);
@@ -113,6 +118,8 @@ function jests() {
 
 /** Each makes out.js of main.js, which must run and print whether the checks are there. */
 function bundlers() {
+  // Outside the bundle, as NestJS requires packages that most apps do not have. Vite needs no such list.
+  const NESTJS = ["@nestjs/common", "@nestjs/core"];
   // A `require` beside an `import`: the classes of both must know each other.
   const use = (name) => `if (!(new imported.StoreError("ERR_X", "x") instanceof ${name}.StoreError)) throw new Error("two classes");
     const policy = { name: "api", capacity: 1, refill: { tokens: 1, everyMs: 1000 } };
@@ -126,13 +133,15 @@ function bundlers() {
     return form === "import" ? `${esm}${use("imported")}` : `${esm}const required = require("sluice");\n${use("required")}`;
   };
   const webpack = (name, mode) => `require("${MODULES}/${name}")({ mode: "${mode}", target: "node", entry: "./main.js", devtool: false,
+    externals: ${JSON.stringify(Object.fromEntries(NESTJS.map((name) => [name, `commonjs ${name}`])))},
     output: { path: __dirname, filename: "out.js", hashFunction: "sha256" }, optimization: { minimize: false } }, (error, stats) => {
       if (error || stats.hasErrors()) { console.error(error ?? stats.toString()); process.exit(1); } });`;
   const esbuild = (_, mode) => `require("${MODULES}/esbuild").buildSync({ entryPoints: ["main.js"], bundle: true, platform: "node",
-    conditions: ${mode === "production" ? '["production"]' : "[]"}, outfile: "out.js" });`;
+    conditions: ${mode === "production" ? '["production"]' : "[]"}, external: ${JSON.stringify(NESTJS)}, outfile: "out.js" });`;
   const rollup = (_, mode) => `(async () => { const plugins = [require("${MODULES}/@rollup/plugin-node-resolve").nodeResolve(
       { exportConditions: ["node", "${mode}"] }), require("${MODULES}/@rollup/plugin-commonjs")()];
-    const bundle = await require("${MODULES}/rollup").rollup({ input: "main.js", plugins, onwarn() {} });
+    const bundle = await require("${MODULES}/rollup").rollup(
+      { input: "main.js", external: ${JSON.stringify(NESTJS)}, plugins, onwarn() {} });
     await bundle.write({ file: "out.js", format: "cjs", inlineDynamicImports: true }); })();`;
   const vite = (_, mode) => `import("${MODULES}/vite/dist/node/index.js").then(({ build }) => build({ configFile: false, logLevel: "error",
     mode: "${mode}", build: { ssr: "main.js", outDir: ".", emptyOutDir: false, rollupOptions: { output: { format: "cjs", entryFileNames: "out.js" } } },
@@ -228,14 +237,16 @@ function compilers() {
     };
   }
 
-  /** Those of test/types, which `npm run test:types` compiles with the newest TypeScript. */
+  /** Those of test/types, which `npm run test:types` compiles with the newest TypeScript, but those of unreleased entries. */
   function typeTests() {
-    return lowest("the tests of types", {}, ["test/types"]);
+    const notPacked = Object.keys(unreleased).map((subpath) => `test/types/${subpath}.test-d.ts`);
+    return lowest("the tests of types", {}, ["test/types"], notPacked);
   }
 
   /** Those of examples for Node, which a test compiles with the newest TypeScript. The page of the server is no file to copy. */
   function copied() {
-    return lowest("the files to copy", { lib: ["es2022"] }, ["examples", "test/helpers/node-sqlite.d.ts"], ["hosts", "simulate", "server/demo", "server/main.ts", "*/page"]);
+    const without = ["hosts", "simulate", "server/demo", "server/main.ts", "*/page"].map((place) => `examples/${place}`);
+    return lowest("the files to copy", { lib: ["es2022"] }, ["examples", "test/helpers/node-sqlite.d.ts"], without);
   }
 
   function copiedInNext() {
@@ -243,7 +254,7 @@ function compilers() {
     return lowest("the files to copy into Next.js", next, ["examples/by-body/web.ts", "examples/minimal/web.ts"]);
   }
 
-  /** Files of this repository, with the lowest version and the packed declarations. `without` are places in examples. */
+  /** Files of this repository but those `without`, with the lowest version and the packed declarations. */
   function lowest(how, options, files, without = []) {
     const name = "typescript-5.4";
     return {
@@ -251,8 +262,10 @@ function compilers() {
       how,
       run() {
         const declared = (specifier) => `./node_modules/sluice/dist/${specifier.slice(7) || "index"}.d.ts`;
-        const compilerOptions = { ...options, paths: Object.fromEntries(specifiers.map((specifier) => [specifier, [declared(specifier)]])) };
-        const [include, exclude] = [files.map((file) => `../../${file}`), without.map((place) => `../../examples/${place}`)];
+        const paths = Object.fromEntries(specifiers.map((specifier) => [specifier, [declared(specifier)]]));
+        // The types of Node that this repository has. Those that Jest brings here need TypeScript 5.6.
+        const compilerOptions = { ...options, paths, typeRoots: ["../../node_modules/@types"] };
+        const [include, exclude] = [files, without].map((places) => places.map((place) => `../../${place}`));
         write("tsconfig.json", JSON.stringify({ extends: "../../tsconfig.json", compilerOptions, include, exclude }));
         node(join(MODULES, name, "bin/tsc"), "-p", ".");
       },
