@@ -92,6 +92,7 @@ function drawNumber(): void {
       while (points.length * 500 <= now) points.push({ x: points.length / 2, y: limit.number(now) });
       return limit.number(now);
     },
+    enter: (inFlight) => limit.enter(inFlight),
     sample: (...sample) => limit.sample(...sample),
   };
   playerOf(scene, CREW_SPANS, { crews: CREWS })(SEEDS[0] as number, noting);

@@ -17,7 +17,7 @@ export function aimd(thresholdMs: number): Limit {
   let limit = FIRST;
   return {
     number: () => limit,
-    sample(_now, ms, inFlight, failed) {
+    sample(_now, ms, { inFlight }, failed) {
       if (failed || ms > thresholdMs) limit = within(Math.min(limit - 1, Math.floor(limit * 0.9)));
       else if (inFlight * 2 >= limit) limit = within(limit + 1);
     },
@@ -33,7 +33,7 @@ export function vegas(seed: number): Limit {
   let [limit, shortest, count, jitter] = [FIRST, Infinity, 0, 0.5 + draw() / 2];
   return {
     number: () => Math.floor(limit),
-    sample(_now, ms, inFlight, failed) {
+    sample(_now, ms, { inFlight }, failed) {
       count += 1;
       if (count >= jitter * 30 * limit || ms < shortest) {
         if (count >= jitter * 30 * limit) [count, jitter] = [0, 0.5 + draw() / 2];
@@ -56,7 +56,7 @@ export function gradient2(): Limit {
   let [limit, long, count] = [FIRST, 0, 0];
   return {
     number: () => Math.floor(limit),
-    sample(_now, ms, inFlight) {
+    sample(_now, ms, { inFlight }) {
       count += 1;
       long += (ms - long) * (count <= 10 ? 1 / count : 2 / 601);
       if (long > 2 * ms) long *= 0.95;
@@ -79,7 +79,7 @@ export function envoy(seed: number): Limit {
   const median = (): number => times.sort((one, other) => one - other)[times.length >> 1] as number;
   return {
     number: () => (looking ? LOOKING : Math.floor(limit)),
-    sample(now, ms, inFlight) {
+    sample(now, ms, { inFlight }) {
       if (looking && inFlight > LOOKING) return; // it entered before the look
       times.push(ms);
       if (looking) {

@@ -1,17 +1,18 @@
 // A service with some workers and one line before them, under arrivals at random: what a limit on requests in flight
 // sees. Time is virtual, and a seed draws every number, so each run is the same on every machine.
 
+import type { Entry } from "../../src/adaptive/peaks.js";
+
 /** What decides who may enter, and learns how long the service took. */
 export interface Limit {
   /** The requests that may be in flight at `now`. */
   number(now: number): number;
-  /**
-   * A request has got its first byte. `inFlight` counts it and those before it when it entered, and `share` is the part of
-   * the number that it might use.
-   */
-  sample(now: number, ms: number, inFlight: number, failed: boolean, share: number): void;
+  /** A request has got its first byte. `share` is the part of the number that it might use. */
+  sample(now: number, ms: number, entry: Entry, failed: boolean, share: number): void;
+  /** A request has entered. `inFlight` counts it and those before it. */
+  enter?(inFlight: number): Entry;
   /** A client has left before its first byte. Its work goes on. */
-  left?(now: number, ms: number, inFlight: number, share: number): void;
+  left?(now: number, ms: number, entry: Entry, share: number): void;
   /** Four times this after its admission, the place of such a request comes back, if its work has not ended. */
   readonly typicalMs?: number;
 }
@@ -100,7 +101,7 @@ const ATTACKING = 0.1;
 
 interface Request {
   readonly at: number;
-  readonly inFlight: number;
+  readonly entry: Entry;
   readonly hostile: boolean;
   readonly share: number;
   /** Whether its client has left, and whether its place has come back. */
@@ -131,7 +132,7 @@ export function play(run: Run, limit: Limit): Seen[] {
     if (request.isFree) return;
     if (request.hasLeft) return free(request);
     request.hasLeft = true;
-    limit.left?.(now, now - request.at, request.inFlight, request.share);
+    limit.left?.(now, now - request.at, request.entry, request.share);
     leaving.add(Math.max(now, request.at + 4 * (limit.typicalMs ?? 0)), request);
   };
   const waitsElsewhere = ({ hostile }: Request): boolean => hostile && attack === "slow-work";
@@ -148,7 +149,7 @@ export function play(run: Run, limit: Limit): Seen[] {
     else free(request);
     const ms = now - request.at;
     if (!request.hasLeft) {
-      limit.sample(now, ms, request.inFlight, attack === "failures" && request.hostile, request.share);
+      limit.sample(now, ms, request.entry, attack === "failures" && request.hostile, request.share);
       if (!request.hostile) count(now, ms);
     }
     while (busy < workers && first < line.length) begin(now, line[first++] as Request);
@@ -192,7 +193,7 @@ export function play(run: Run, limit: Limit): Seen[] {
         continue;
       }
       inFlight += 1;
-      const request = { at: now, inFlight, hostile, share: share < 1 ? places / number : 1, hasLeft: false, isFree: false };
+      const request = { at: now, entry: limit.enter?.(inFlight) ?? { inFlight, order: 0 }, hostile, share: share < 1 ? places / number : 1, hasLeft: false, isFree: false };
       if (patienceMs !== undefined) leaving.add(now + patienceMs, request);
       if (busy < workers) begin(now, request);
       else line.push(request);

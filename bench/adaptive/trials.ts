@@ -25,6 +25,7 @@ export function watched(freeFrom = Infinity): Watched {
   return {
     looks,
     number: (now) => (now >= freeFrom && limit.state.probe !== null ? Math.floor(limit.state.number) : limit.number(now)),
+    enter: (inFlight) => limit.enter(inFlight),
     sample(now, ...sample) {
       limit.sample(now, ...sample);
       const { probe } = limit.state;
@@ -97,6 +98,7 @@ export function numberAtNight(scene: Scene, seed: number): { readonly before: nu
       else if (now >= EVENING_MS - 10_000 && now < MORNING_MS) before = Math.max(before, number);
       return limit.number(now);
     },
+    enter: (inFlight) => limit.enter(inFlight),
     sample: (...sample) => limit.sample(...sample),
   };
   playerOf(scene, AFTER_NIGHT.slice(0, 1), { tides: NIGHT })(seed, noting);

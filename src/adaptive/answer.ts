@@ -6,6 +6,10 @@ export interface AnswerRules {
   /** When the request was admitted. */
   readonly at: number;
   now(): number;
+  /** Takes the request while its body arrives. */
+  readonly arriving: Set<ArrivingRequest>;
+  /** Its body has arrived, and its time begins. */
+  arrived(): void;
   /** Gives the place of the request back. */
   giveBack(): void;
   /** Takes the time of an answer. `failed`: its status is 500 or more. */
@@ -18,8 +22,10 @@ export interface AnswerRules {
 }
 
 /** The part of Node's requests that shows whether the body has arrived. */
-interface ArrivingRequest {
+export interface ArrivingRequest {
   readonly complete?: boolean;
+  /** The bytes that have arrived and are not read. */
+  readonly readableLength?: number;
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
   once(event: "end", listener: () => void): unknown;
 }
@@ -65,6 +71,7 @@ export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerW
   function answered(status: number, mediaType: unknown): void {
     if (isTold) return;
     isTold = true;
+    if (raw?.req !== undefined) rules.arriving.delete(raw.req);
     const now = rules.now();
     // The handler of a client that left may go on. Its place comes back with the end of its work.
     if (status === 499) {
@@ -110,10 +117,16 @@ export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerW
 
   function awaitBody(req: ArrivingRequest): void {
     // A body that comes with its head is there in the same turn of the event loop.
-    setImmediate(() => (isArriving = !req.complete));
+    setImmediate(() => {
+      isArriving = !req.complete;
+      if (isArriving && !isTold) rules.arriving.add(req);
+    });
     req.once("end", () => {
-      if (isArriving) since = rules.now();
+      if (!isArriving) return;
       isArriving = false;
+      rules.arriving.delete(req);
+      since = rules.now();
+      rules.arrived();
     });
   }
 }

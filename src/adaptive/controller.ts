@@ -18,7 +18,7 @@ export interface LoadWindow {
   readonly left: number;
   /** The times of answers that did not fail. In a probe: of requests that took one of its places. Null for none. */
   readonly times: Times | null;
-  /** Those of requests that took one of the last tenth of the places, or null for fewer than ten. */
+  /** Those of requests that took one of the last tenth of the places, or null for fewer than six. */
   readonly nearFull: Times | null;
   /** The share of such requests. */
   readonly nearShare: number;
@@ -169,7 +169,7 @@ function moveNumber(state: LoadState, base: Times, window: LoadWindow, bounds: B
   // A number that nobody meets does not rise.
   if (nearFull === null) return state;
   const fastest = median < WITHOUT_LINE * base.median ? RISE_WITHOUT_LINE : RISE;
-  return { ...state, number: within(bounds, number * Math.max(1, Math.min(fastest, target / nearFull.median))) };
+  return { ...state, number: within(bounds, number * Math.min(fastest, room)) };
 }
 
 function withPlace(state: LoadState, { nearFull }: LoadWindow): LoadState {

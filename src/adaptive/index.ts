@@ -5,10 +5,10 @@
  * @module sluice/adaptive
  * @experimental
  */
-import { checkClock, checkName, checkOptions, expected, positiveInteger, show } from "../core/check.js";
+import { checkClock, checkName, checkOptions, expected, positiveInteger } from "../core/check.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, shownKey, type Key } from "../core/key.js";
+import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import { createLimiter } from "../limiter/create-limiter.js";
 import { plainInternalsOf } from "../limiter/internals.js";
@@ -19,7 +19,7 @@ import { isUnlimited, type Unlimited } from "../limiter/unlimited.js";
 import { whenDone } from "../limits/in-flight.js";
 import type { AnswerWatch, DecidedCharge, Overload } from "../port/overload.js";
 import { MemoryStore } from "../stores/memory/memory.js";
-import { createAnswerWatch } from "./answer.js";
+import { createAnswerWatch, type ArrivingRequest } from "./answer.js";
 import { LoadLimit } from "./load.js";
 
 /** The options of {@link adaptive}. */
@@ -43,7 +43,10 @@ export interface AdaptiveOptions {
 
 /** A limit that finds its own number. Made by {@link adaptive}. */
 export interface Adaptive {
-  /** The limiter, for the option `limiter` of `rateLimit`. All requests have one key. */
+  /**
+   * The limiter, for the option `limiter` of `rateLimit`. It charges all requests under the key `"service"`, whatever the
+   * option `key` returns.
+   */
   readonly limiter: PlainLimiter<MemoryStore>;
   /**
    * Returns the policy of requests that may use a share of the number: above 0, at most 1. With 0.7, batch work leaves 30 %
@@ -52,11 +55,12 @@ export interface Adaptive {
   policyFor(share: number): Policy;
   /** How many requests may be in flight now. */
   readonly number: number;
-  /** How many are in flight now. */
+  /** How many are in flight now. Requests whose bodies arrive are left out. */
   readonly inFlight: number;
 }
 
 const MOST_PLACES = 100_000;
+const KEY = "service";
 /** Policies that are remembered, of each kind. Beyond it they are made again. */
 const MOST_REMEMBERED = 1_000;
 /** The place of a client that left is kept for at most so many usual times, since its admission. */
@@ -113,14 +117,18 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
   const internals = plainInternalsOf(limiter);
   /** Places whose clients have left, until their handlers write. */
   const kept: { readonly until: number; free(): void }[] = [];
-  let only: { readonly key: Key; readonly encoded: string } | null = null;
+  const arriving = new Set<ArrivingRequest>();
 
-  Object.assign(limiter, {
-    consume: (key: Key, asked?: number | ConsumeOptions) => withJitter(consume(checkKey(key), atNumber(asked))),
-    peek: (key: Key, asked?: number | ConsumeOptions) => withJitter(peek(checkKey(key), atNumber(asked))),
-  });
+  const { settle } = internals;
+  const withKey = (verb: (key: Key, asked: ConsumeOptions) => Decision) => (key: Key, asked?: number | ConsumeOptions) => {
+    encodeKey(key); // throws for what is no key
+    return withJitter(verb(KEY, atNumber(asked)));
+  };
+  Object.assign(limiter, { consume: withKey(consume), peek: withKey(peek) });
   const overload: Overload = Object.assign(admitted, { code: "overloaded" });
-  Object.assign(internals, { overload, alone });
+  Object.assign(internals, {
+    overload, alone, settle: (_: Key, ...rest: Tail<Parameters<typeof settle>>) => settle(KEY, ...rest),
+  });
 
   return {
     limiter,
@@ -129,27 +137,43 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
       return numberAt(now());
     },
     get inFlight() {
-      return only === null ? 0 : most - peek(only.key, { cost: 0, policy: policyOf(most) }).remaining;
+      return inFlight();
     },
   };
 
-  function admitted({ key, decision: made }: DecidedCharge, request: unknown): AnswerWatch | undefined {
+  function admitted({ decision: made }: DecidedCharge, request: unknown): AnswerWatch | undefined {
     const decision = made as Decision;
     if (!decision.allowed) return undefined;
     const at = now();
-    const { capacity, remaining } = decision;
     // What it might use of the number: a share of few places is rounded.
-    const share = capacity / load.number(at);
+    const share = (decision.capacity - uploads()) / load.number(at);
+    let entry = load.enter(inFlight());
     return createAnswerWatch(request, {
       at,
       now,
-      giveBack: () => void quietly(internals.settle(key, decision, {}, undefined, true)),
-      sample: (answeredAt, ms, failed) => load.sample(answeredAt, ms, capacity - remaining, failed, share),
+      arriving,
+      arrived: () => void (entry = load.enter(inFlight())),
+      giveBack: () => void quietly(internals.settle(KEY, decision, {}, undefined, true)),
+      sample: (answeredAt, ms, failed) => load.sample(answeredAt, ms, entry, failed, share),
       left(leftAt, ms, free) {
         if (free !== null) kept.push({ until: at + KEPT_TIMES * load.typicalMs, free });
-        if (ms !== null) load.left(leftAt, ms, capacity - remaining, share);
+        if (ms !== null) load.left(leftAt, ms, entry, share);
       },
     });
+  }
+
+  function inFlight(): number {
+    return 2 * most - peek(KEY, { cost: 0, policy: policyOf(2 * most) }).remaining - uploads();
+  }
+
+  /** How many requests wait for the rest of their bodies, at most `most`. They hold places beside those of the number. */
+  function uploads(): number {
+    let count = 0;
+    for (const { complete, readableLength } of arriving) {
+      // What has arrived and is not read waits for the service.
+      if (!complete && readableLength === 0 && (count += 1) === most) break;
+    }
+    return count;
   }
 
   /** Returns the number, after it has let go of the places that were kept long enough for handlers without a client. */
@@ -180,17 +204,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
     if (share === undefined) {
       throw new TypeError(`${expected("policy", "made by `policyFor`", policy)}. Write \`load.policyFor(1)\``);
     }
-    return { ...given, policy: policyOf(Math.max(1, Math.floor(share * numberAt(now())))) };
-  }
-
-  function checkKey(key: Key): Key {
-    const encoded = encodeKey(key);
-    only ??= { key, encoded };
-    if (only.encoded === encoded) return key;
-    throw new TypeError(
-      `Expected one \`key\` for all callers, because "${name}" limits the whole service, got ${show(shownKey(key))} after ` +
-      `${show(shownKey(only.key))}. Write \`key: () => "service"\`, and limit each caller in a gate of its own`,
-    );
+    return { ...given, policy: policyOf(Math.max(1, Math.floor(share * numberAt(now()))) + uploads()) };
   }
 
   function withJitter(decision: Decision): Decision {
@@ -210,6 +224,8 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
     );
   }
 }
+
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 const NO_STORE =
   "Expected no `store`, because the number is what this process can do: requests in flight of other processes say nothing " +

@@ -1,6 +1,7 @@
 import {
   afterWindow, calmPlaces, ENOUGH, firstState, isProbeOver, placesAt, type Bounds, type LoadState, type Probe,
 } from "./controller.js";
+import { Peaks, type Entry } from "./peaks.js";
 import { timesOf, type Times } from "./times.js";
 
 const SHORTEST_WINDOW_MS = 200;
@@ -8,7 +9,7 @@ const SHORTEST_WINDOW_MS = 200;
 const [SLOW_MS, FEW] = [2_000, 20];
 const MOST_SAMPLES = 1_000;
 const NEAR = 0.9;
-const LEAST_NEAR = 10;
+const LEAST_NEAR = 6;
 /** A clock may be too coarse to see the time of an answer. */
 const SHORTEST_MS = 0.001;
 
@@ -29,6 +30,7 @@ export class LoadLimit {
   #times: number[] = [];
   #near: number[] = [];
   #calm: number[] = [];
+  readonly #peaks = new Peaks();
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds;
@@ -45,12 +47,17 @@ export class LoadLimit {
     return placesAt(this.#state, now);
   }
 
+  /** A request has entered: `inFlight` counts it and those before it. Returns what {@link sample} takes. */
+  enter(inFlight: number): Entry {
+    return this.#peaks.enter(inFlight);
+  }
+
   /**
-   * Takes the time of an answer. `inFlight` counts its request and those that were in flight when it entered, and `share`
-   * is the part of the places that it might use. A time that is no number is left out.
+   * Takes the time of the answer to a request. `share` is the part of the places that it might use. A time that is no
+   * number is left out.
    */
-  sample(now: number, tookMs: number, inFlight: number, failed: boolean, share = 1): void {
-    this.#take(now, tookMs, inFlight, failed ? "failed" : "answered", share);
+  sample(now: number, tookMs: number, entry: Entry, failed: boolean, share = 1): void {
+    this.#take(now, tookMs, entry, failed ? "failed" : "answered", share);
   }
 
   /** How long answers take: the last median, or that of the service alone with its wait if it is longer. */
@@ -63,23 +70,23 @@ export class LoadLimit {
    * Takes the time of a request whose client left before an answer: the answer would have taken longer. A time below that of
    * the service alone, or below the last median, says nothing.
    */
-  left(now: number, ms: number, inFlight: number, share = 1): void {
+  left(now: number, ms: number, entry: Entry, share = 1): void {
     if (ms < (this.#state.base?.median ?? this.#median)) return;
-    this.#take(now, ms, inFlight, "left", share);
+    this.#take(now, ms, entry, "left", share);
   }
 
-  #take(now: number, tookMs: number, inFlight: number, end: End, share: number): void {
+  #take(now: number, tookMs: number, entry: Entry, end: End, share: number): void {
     if (!Number.isFinite(tookMs) || !Number.isFinite(now)) return;
     if (now < this.#latest - SLOW_MS) this.#setBack(now);
     this.#latest = now;
     if (tookMs < 0) return;
     const ms = Math.max(SHORTEST_MS, tookMs);
     const { probe } = this.#state;
-    if (probe !== null) return this.#takeInProbe(probe, now, ms, inFlight, end);
+    if (probe !== null) return this.#takeInProbe(probe, now, ms, entry, end);
     if (now < this.#from) return;
     if (this.#count === 0) this.#startedAt = Math.max(this.#from, now - SLOW_MS);
     if (end === "failed") this.#failed += 1;
-    else this.#add(ms, inFlight, share * placesAt(this.#state, now));
+    else this.#add(ms, entry, share * placesAt(this.#state, now));
     if (end === "left") this.#left += 1;
     if (this.#isWhole(now - this.#startedAt)) this.#end(now);
   }
@@ -103,10 +110,11 @@ export class LoadLimit {
     return this.#times.length + this.#failed;
   }
 
-  #add(ms: number, inFlight: number, places: number): void {
+  #add(ms: number, entry: Entry, places: number): void {
     this.#times.push(ms);
-    if (inFlight >= NEAR * places) this.#near.push(ms);
-    if (inFlight <= calmPlaces(this.#state)) this.#calm.push(ms);
+    if (entry.inFlight >= NEAR * places) this.#near.push(ms);
+    // An event loop that computes lets many requests enter in one turn, and the first of them are not alone.
+    if (this.#peaks.since(entry) <= calmPlaces(this.#state)) this.#calm.push(ms);
   }
 
   #isWhole(ms: number): boolean {
@@ -114,8 +122,8 @@ export class LoadLimit {
     return this.#count >= ENOUGH ? ms >= SHORTEST_WINDOW_MS : this.#count >= FEW && ms >= SLOW_MS;
   }
 
-  #takeInProbe(probe: Probe, now: number, ms: number, inFlight: number, end: End): void {
-    if (end !== "failed" && inFlight <= probe.places && this.#times.length < MOST_SAMPLES) {
+  #takeInProbe(probe: Probe, now: number, ms: number, entry: Entry, end: End): void {
+    if (end !== "failed" && this.#peaks.since(entry) <= probe.places && this.#times.length < MOST_SAMPLES) {
       if (this.#times.length === 0) this.#startedAt = now;
       this.#times.push(ms);
       if (end === "left") this.#left += 1;

@@ -21,10 +21,19 @@ test("takes a place for each request, up to the number", () => {
   expect(load.limiter.consume(KEY).allowed).toBe(true);
 });
 
+test("a key for each caller charges the one number", () => {
+  const load = made({ most: 2 });
+  const [ann] = ["ann", "bob"].map((key) => granted(load.limiter.consume(key)));
+  expect([load.limiter.consume("cid").allowed, load.inFlight]).toEqual([false, 2]);
+  expect(load.limiter.settle("ann", ann as NonNullable<typeof ann>, 0)).toBe(true);
+  expect([load.limiter.peek("dan").remaining, load.inFlight]).toEqual([1, 1]);
+});
+
 test("begins with 20, or what is allowed", () => {
   const first = (least: number, most: number): number => adaptive({ least, most }).number;
   expect([first(1, 500), first(1, 3), first(40, 500)]).toEqual([20, 3, 40]);
   expect(adaptive().number).toBe(20);
+  expect(adaptive({ least: 100_000, most: 100_000 }).inFlight).toBe(0);
 });
 
 test("batch at full load leaves 30 %, and what matters takes all", () => {
@@ -46,7 +55,7 @@ test("the time of batch work says how full its own places were", async () => {
     const passed = await gate({ share });
     if (passed.outcome === "pass") await trackWork(passed)({ status: 200, aborted: false });
   }
-  expect(sample.mock.calls).toEqual([[0, 0, 1, false, 0.7], [0, 0, 1, false, 1]]);
+  expect(sample.mock.calls).toEqual([[0, 0, { inFlight: 1, order: 1 }, false, 0.7], [0, 0, { inFlight: 1, order: 2 }, false, 1]]);
   sample.mockRestore();
 });
 
@@ -129,11 +138,7 @@ const wrong: [what: string, make: () => unknown, message: RegExp][] = [
   ["a percentage", () => made().policyFor(70), /^Expected `share` to be above 0 and at most 1, got 70\. For 70 % write 0\.7$/],
   ["a share that is no number", () => made().policyFor(NaN), /got NaN$/],
   ["another policy", () => made().limiter.consume(KEY, { policy: definePolicy(per) }), /^Expected `policy` to be made by `policyFor`, got an object\. Write `load\.policyFor\(1\)`$/],
-  ["a key for each caller", () => {
-    const { limiter } = made();
-    limiter.consume("ann");
-    limiter.consume("bob");
-  }, /^Expected one `key` for all callers, because "service" limits the whole service, got "bob" after "ann"\. Write `key: \(\) => "service"`/],
+  ["no key", () => made().limiter.consume(null as never), /^Expected `key`/],
   ["a combination", () => combine({ user: createLimiter({ policy: per }), service: made().limiter }), /got "service" of `adaptive`: it measures the answers of its own gate\. Mount it in a gate of its own/],
   ["a waiter", () => createWaiter(made().limiter), /^Expected a limiter that can be combined or waited for, got "service"/],
   ["null as the cost", () => made().limiter.consume(KEY, null as never), /^Expected `cost`/],

@@ -1,5 +1,5 @@
 // A gate over a limit that finds its number, on real servers: its 503, when places come back, and what is measured.
-import { request as ask, type IncomingMessage } from "node:http";
+import { request as ask, type ClientRequest, type IncomingMessage } from "node:http";
 import { connect, createServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import express from "express";
 import { createLimiter, perMinute, MemoryStore } from "sluice";
@@ -156,6 +156,52 @@ test("a client that leaves during its upload says nothing, and its place comes b
   world.clock.advance(75);
   await soon(() => expect([world.load.number, world.load.inFlight, world.left]).toEqual([2, 0, []]));
   world.releaseAll();
+});
+
+/** Begins a request whose body does not end. */
+function uploading(port: number, path = "/slow"): ClientRequest {
+  const sent = ask({ port, host: "127.0.0.1", path, method: "POST", headers: { "content-length": "6", "content-type": "text/plain" }, agent: false });
+  sent.on("error", () => undefined);
+  sent.write("one");
+  return sent;
+}
+
+test.each(["node", "express", "fastify", "hono"] as const)("%s: bodies that arrive keep no place from others", async (name) => {
+  const world = new World();
+  const port = await servers[name](world, "read");
+  const uploads = Array.from({ length: 2 }, () => uploading(port));
+  await soon(() => expect([world.uploads, world.load.inFlight]).toEqual([2, 0]));
+  const held = [begin(port, "/slow"), begin(port, "/slow")];
+  await soon(() => expect([world.waiting, world.load.inFlight]).toEqual([2, 2]));
+  expect(await statusOf(begin(port, "/ok"))).toBe(503);
+  // Those that have arrived are at work, beyond the number if need be.
+  uploads[0]?.end("two");
+  await soon(() => expect([world.waiting, world.load.inFlight]).toEqual([3, 3]));
+  uploads[1]?.destroy();
+  expect(await statusOf(begin(port, "/ok"))).toBe(503);
+  world.releaseAll();
+  expect(await Promise.all(held.map(statusOf))).toEqual([200, 200]);
+  await soon(() => expect([world.load.inFlight, world.load.limiter.peek("service").remaining]).toEqual([0, 2]));
+});
+
+test("a body that has arrived and that nobody reads waits for the service", async () => {
+  const world = new World();
+  const port = await servers.node(world);
+  const uploads = [uploading(port), uploading(port)];
+  await soon(() => expect([world.waiting, world.load.inFlight]).toEqual([2, 2]));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await statusOf(begin(port, "/ok"))).toBe(503);
+  for (const sent of uploads) sent.destroy();
+  world.releaseAll();
+});
+
+test("at most `most` bodies that arrive take no place", async () => {
+  const world = new World(); // its `most` is 2
+  const port = await servers.node(world, "read");
+  const uploads = Array.from({ length: 4 }, () => uploading(port));
+  await soon(() => expect([world.uploads, world.load.inFlight]).toEqual([4, 2]));
+  expect(await statusOf(begin(port, "/ok"))).toBe(503);
+  for (const sent of uploads) sent.destroy();
 });
 
 test("time counts from the end of an upload", async () => {

@@ -9,7 +9,7 @@ import {
   adaptive, AFTER_NIGHT, costOfLooks, CREW_SPANS, CREWS, MORNING, NIGHT, numberAtNight, shortestPause, slowly, watched,
 } from "../../bench/adaptive/trials.js";
 
-const SEEDS = [2_001];
+const SEEDS = [2_001, 2_002, 2_003];
 const scene = (service: Scene["service"], load: number): Scene => ({ service, load, workers: 8 });
 
 describe("from 10 s after each step on", () => {

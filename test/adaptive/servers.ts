@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
 import { serve, type HttpBindings } from "@hono/node-server";
 import express from "express";
 import { fastify } from "fastify";
@@ -29,10 +30,12 @@ export class World {
   readonly left: number[] = [];
   /** Responses that have closed. */
   closed = 0;
+  /** Requests whose bodies are read. */
+  uploads = 0;
   readonly #held: Array<() => void> = [];
 
   constructor() {
-    vi.spyOn(LoadLimit.prototype, "sample").mockImplementation((_now, ms, _inFlight, failed) => void this.samples.push([ms, failed]));
+    vi.spyOn(LoadLimit.prototype, "sample").mockImplementation((_now, ms, _entry, failed) => void this.samples.push([ms, failed]));
     vi.spyOn(LoadLimit.prototype, "left").mockImplementation((_now, ms) => void this.left.push(ms));
     vi.spyOn(LoadLimit.prototype, "typicalMs", "get").mockReturnValue(20);
   }
@@ -126,32 +129,40 @@ async function portOf(server: Pick<Server, "listen" | "address" | "close"> & { c
   return (server.address() as AddressInfo).port;
 }
 
-const listener = (world: World): RequestListener =>
+const listener = (world: World, reads?: "read"): RequestListener =>
   onNode(world.options)((request, response) => {
     world.watch(response);
-    handle(request.url ?? "", world, rawTools(response)).catch(() => {
+    const begin = (): void => void handle(request.url ?? "", world, rawTools(response)).catch(() => {
       response.statusCode = 500;
       response.end();
     });
+    if (!reads || request.method !== "POST") return begin();
+    world.uploads += 1;
+    text(request).then(begin, () => void response.end());
   });
 
 /** Starts the service, and returns its port. */
 export const servers = {
-  node: (world: World) => portOf(createServer(listener(world))),
-  express(world: World) {
+  node: (world: World, reads?: "read") => portOf(createServer(listener(world, reads))),
+  express(world: World, reads?: "read") {
     const app = express().set("env", "test");
     app.use(onExpress(world.options));
     app.use((_request, response, next) => (world.watch(response), next()));
+    if (reads) app.post("/*all", (_request, _response, next) => (world.uploads += 1, next()), express.text());
     app.use((request, response) => handle(request.path, world, {
       ...rawTools(response),
       send: (status, body) => (body === null ? response.sendStatus(status) : response.status(status).send(body)),
     }));
     return portOf(createServer(app));
   },
-  async fastify(world: World) {
+  async fastify(world: World, _reads?: "read") {
     const app = fastify({ forceCloseConnections: true });
     await app.register(onFastify, world.options);
-    app.addHook("preParsing", (_request, reply, payload, next) => (world.watch(reply.raw), next(null, payload)));
+    app.addHook("preParsing", (request, reply, payload, next) => {
+      world.watch(reply.raw);
+      if (request.method === "POST") world.uploads += 1;
+      next(null, payload);
+    });
     app.all("/*", (request, reply) => handle(request.url, world, {
       send: (status, body) => reply.code(status).send(body ?? undefined),
       stream(type, rest) {
@@ -164,9 +175,15 @@ export const servers = {
     open.push(() => app.close());
     return Number(new URL(await app.listen({ port: 0, host: "127.0.0.1" })).port);
   },
-  hono(world: World) {
+  hono(world: World, reads?: "read") {
     const app = new Hono<{ Bindings: HttpBindings }>();
     app.use(onHono(world.options));
+    if (reads) {
+      app.post("*", (c, next) => {
+        world.uploads += 1;
+        return c.req.text().then(next, () => c.text("gone", 400));
+      });
+    }
     app.use((c, next) => (world.watch(c.env.outgoing), next()));
     app.all("*", (c) => handle(c.req.path, world, webTools) as Promise<Response>);
     app.onError((_error, c) => c.text("failed", 500));
