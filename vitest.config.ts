@@ -6,7 +6,7 @@ import entries from "./entries.json" with { type: "json" };
 import { luaInTests } from "./scripts/minify-lua.mjs";
 
 /** "sluice/express" in a test means the source file, so `npm test` needs no build. */
-const alias = Object.entries({ ...entries.subpaths, ...entries.unreleased }).map(([subpath, { source }]) => ({
+const alias = Object.entries(entries.subpaths).map(([subpath, { source }]) => ({
   find: new RegExp(`^${subpath.replace(/^\./, "sluice")}$`),
   replacement: fileURLToPath(new URL(source, import.meta.url)),
 }));

@@ -53,6 +53,16 @@ const ROWS: readonly Row[] = [
     says: "Four processes that wait for one key take {Four processes on one key of capacity 10: times the ideal} times the ideal time.",
   },
   {
+    section: "adaptive",
+    area: "[A limit that finds its number](#a-limit-that-finds-its-number)",
+    says: "In its worst cell it gives {8 workers: useful answers, % of the best fixed number's, lowest cell} % of the useful answers of the best fixed number with 8 workers, and {64 workers: useful answers, % of the best fixed number's, lowest cell} % with 64. A look at the base latency costs at most {Looks at the base latency: % of useful answers in calm, highest} %.",
+  },
+  {
+    section: "overload",
+    area: "[The same over HTTP](#a-limit-that-finds-its-number)",
+    says: "Offered twice what it can do, an Express service that waits for queries answers with a 99th percentile of {I/O-bound Express: 99th percentile, beside alone} times that of the service alone, and one that computes with {CPU-bound Express: 99th percentile, beside alone} times.",
+  },
+  {
     section: "simulate",
     area: "[A log replayed](#the-rest)",
     says: "`simulate` reads a million lines in {simulate one policy: times a bare line reader} times the time of a bare line reader. `--recommend` takes {simulate --recommend: seconds} s.",

@@ -14,7 +14,7 @@ const PROJECT = join(TOOLS, "project");
 const PAGE = "docs/runtimes.md";
 const [BEGIN, END] = ["<!-- begin of the tools -->\n", "<!-- end of the tools -->"];
 
-const { subpaths, unreleased = {} } = JSON.parse(readFileSync("entries.json", "utf8"));
+const { subpaths } = JSON.parse(readFileSync("entries.json", "utf8"));
 const specifiers = Object.keys(subpaths).map((subpath) => subpath.replace(/^\./, "sluice"));
 const WITHOUT = {
   // It needs names of built-ins with `node:`, which these do not know.
@@ -237,10 +237,9 @@ function compilers() {
     };
   }
 
-  /** Those of test/types, which `npm run test:types` compiles with the newest TypeScript, but those of unreleased entries. */
+  /** Those of test/types, which `npm run test:types` compiles with the newest TypeScript. */
   function typeTests() {
-    const notPacked = Object.keys(unreleased).map((subpath) => `test/types/${subpath}.test-d.ts`);
-    return lowest("the tests of types", {}, ["test/types"], notPacked);
+    return lowest("the tests of types", {}, ["test/types"]);
   }
 
   /** Those of examples for Node, which a test compiles with the newest TypeScript. The page of the server is no file to copy. */

@@ -12,8 +12,7 @@ function write(file, value) {
   process.exitCode = 1;
 }
 
-// An unreleased entry has its name in tests alone.
-const { subpaths, unreleased } = read("entries.json");
+const { subpaths } = read("entries.json");
 /** The name of a subpath in dist: "." is index, "./express" is express. */
 const nameOf = (subpath) => (subpath === "." ? "index" : subpath.slice(2));
 
@@ -47,7 +46,7 @@ for (const folder of folders) {
 // Tests and examples import "sluice/express" like a user, from the sources, without a build.
 const tsconfig = read("tsconfig.json");
 tsconfig.compilerOptions.paths = {
-  ...Object.fromEntries(Object.entries({ ...subpaths, ...unreleased }).map(([s, { source }]) => [s.replace(/^\./, "sluice"), [`./${source}`]])),
+  ...Object.fromEntries(Object.entries(subpaths).map(([s, { source }]) => [s.replace(/^\./, "sluice"), [`./${source}`]])),
   // In the package, a condition picks the file. In the sources it is always the checks. See src/diagnostics/index.ts.
   "#diagnostics": ["./src/diagnostics/index.ts"],
 };

@@ -54,6 +54,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
   ".": CORE,
   "./store": CORE,
   "./durable-object": CORE,
+  "./adaptive": CORE,
   "./node": ADAPTER,
   "./express": ADAPTER,
   "./fastify": ADAPTER,

@@ -50,7 +50,7 @@ async function middlewareOf({ way, places }) {
   const { rateLimit } = await import(new URL("express.js", dist).href);
   const key = () => "service";
   if (way === "adaptive") {
-    const { adaptive } = await import("../../src/adaptive/index.ts") /* no entry of the package */;
+    const { adaptive } = await import(new URL("adaptive.js", dist).href);
     const load = adaptive({ name: "service", least: 1, most: 500 });
     return rateLimit({ limiter: load.limiter, policy: () => load.policyFor(1), key });
   }

@@ -118,8 +118,8 @@ async function play(kind: string, limit: Limit, { perSecond, seed }: Arriving): 
 }
 
 function forkPinned(core: number, file: string, args: readonly string[]): ChildProcess {
-  const [command, ...rest] = pinned(core, [process.execPath, "--import", "tsx", fileURLToPath(new URL(file, import.meta.url)), ...args]);
-  const env = { ...process.env, NODE_ENV: "production", TSX_TSCONFIG_PATH: fileURLToPath(new URL("../../tsconfig.json", import.meta.url)) };
+  const [command, ...rest] = pinned(core, [process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...args]);
+  const env = { ...process.env, NODE_ENV: "production" };
   const child = spawn(command, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"], env });
   mustStay(child, file);
   return child;

@@ -60,7 +60,7 @@ export interface Adaptive {
 }
 
 const MOST_PLACES = 100_000;
-const KEY = "service";
+const ALL_CALLERS = "service";
 /** Policies that are remembered, of each kind. Beyond it they are made again. */
 const MOST_REMEMBERED = 1_000;
 /** The place of a client that left is kept for at most so many usual times, since its admission. */
@@ -122,12 +122,12 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
   const { settle } = internals;
   const withKey = (verb: (key: Key, asked: ConsumeOptions) => Decision) => (key: Key, asked?: number | ConsumeOptions) => {
     encodeKey(key); // throws for what is no key
-    return withJitter(verb(KEY, atNumber(asked)));
+    return withJitter(verb(ALL_CALLERS, atNumber(asked)));
   };
   Object.assign(limiter, { consume: withKey(consume), peek: withKey(peek) });
   const overload: Overload = Object.assign(admitted, { code: "overloaded" });
   Object.assign(internals, {
-    overload, alone, settle: (_: Key, ...rest: Tail<Parameters<typeof settle>>) => settle(KEY, ...rest),
+    overload, alone, settle: (_: Key, ...rest: Tail<Parameters<typeof settle>>) => settle(ALL_CALLERS, ...rest),
   });
 
   return {
@@ -153,7 +153,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
       now,
       arriving,
       arrived: () => void (entry = load.enter(inFlight())),
-      giveBack: () => void quietly(internals.settle(KEY, decision, {}, undefined, true)),
+      giveBack: () => void quietly(internals.settle(ALL_CALLERS, decision, {}, undefined, true)),
       sample: (answeredAt, ms, failed) => load.sample(answeredAt, ms, entry, failed, share),
       left(leftAt, ms, free) {
         if (free !== null) kept.push({ until: at + KEPT_TIMES * load.typicalMs, free });
@@ -163,7 +163,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
   }
 
   function inFlight(): number {
-    return 2 * most - peek(KEY, { cost: 0, policy: policyOf(2 * most) }).remaining - uploads();
+    return 2 * most - peek(ALL_CALLERS, { cost: 0, policy: policyOf(2 * most) }).remaining - uploads();
   }
 
   /** How many requests wait for the rest of their bodies, at most `most`. They hold places beside those of the number. */

@@ -16,8 +16,8 @@ export interface DecisionEvent {
   /** The policy's name. */
   readonly policy: string;
   /**
-   * The result of the request. `"shadow_refused"`: it was allowed only because of `shadow: true`. `"overloaded"` is
-   * reserved for a limit on all callers of a service together, with the reason `"limited"`.
+   * The result of the request. `"shadow_refused"`: it was allowed only because of `shadow: true`. `"overloaded"`: a
+   * limit of the whole service refused it, with the reason `"limited"`.
    */
   readonly outcome: "allowed" | "limited" | "overloaded" | "cost_above_capacity" | "store_unavailable" | "shadow_refused";
   /** The reason of the refusal, also of one that `shadow: true` prevented. Null otherwise. */

@@ -17,6 +17,7 @@ const ENTRIES: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/lease": () => import("sluice/lease"),
   "sluice/durable-object": () => import("sluice/durable-object"),
   "sluice/http": () => import("sluice/http"),
+  "sluice/adaptive": () => import("sluice/adaptive"),
   "sluice/client": () => import("sluice/client"),
   "sluice/client/traffic": () => import("sluice/client/traffic"),
 };

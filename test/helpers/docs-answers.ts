@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
 import { draft11, draft7, retryAfterDate, xRateLimit } from "../../src/http/index.js";
 import { MemoryStore, perDay, perMinute, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
+import { adaptive } from "sluice/adaptive";
 import { guard } from "sluice/store";
 import { storeOf } from "./store-of.js";
 
@@ -44,6 +45,11 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "quick-start 429": after(101, { policy: quickStart }),
   "cost 400": after(1, { cost: () => 11 }),
   "unidentified 401": after(1, { key: () => null, unidentified: "refuse" }),
+  async "overloaded 503"() {
+    const { limiter } = adaptive({ most: 1, random: () => 0.5 });
+    limiter.consume("service");
+    return rateLimit({ limiter, key: () => "service" })(() => new Response("hello"))(new Request("http://localhost/"));
+  },
   "store 503": after(1, { store: broken, onStoreError: "unavailable" }),
   "date 429": after(4, { policy: bulk, headers: [retryAfterDate({ clock })] }),
   "cors 200": after(1, {}, { origin: "https://app.example" }),

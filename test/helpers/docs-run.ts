@@ -17,6 +17,7 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/nest": () => import("../../src/adapters/nest.js"),
   "sluice/node": () => import("../../src/adapters/node.js"),
   "sluice/express": () => import("../../src/adapters/express.js"),
+  "sluice/adaptive": () => import("../../src/adaptive/index.js"),
   "sluice/redis": () => import("../../src/stores/redis/redis.js"),
   "sluice/lease": () => import("../../src/stores/lease/lease.js"),
   "sluice/postgres": () => import("../../src/stores/postgres/postgres.js"),

@@ -123,6 +123,7 @@ ${usage}console.log([${specifiers.map((_, i) => `m${i}`).join()}].length);\n`;
     consumer.write("inferred/package.json", '{"type":"module"}');
     consumer.write("inferred/a.ts", `
 import { addressKey, afterMs, combine, createLimiter, createObserver, createWaiter, daily, definePolicy, granted, MemoryStore, monthly, perMinute, run, TokenBucket, unlimited, weekly, whenDone } from "sluice";
+import { adaptive } from "sluice/adaptive";
 import { createFetch, countdown, github, parseRateLimit, parseWait, RateLimitedError } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
 import { withBuckets } from "sluice/durable-object";
@@ -154,6 +155,7 @@ export const stores = [guard(), casStore(null as never), sqlStore(null as never)
 export const call = answerCall({ verb: "peek", parts: [{ policy, key: "ann", cost: 1 }] }, [new Map()], 0);
 export const clock = new ManualClock();
 export const traffic = createTraffic();
+export const load = adaptive({ least: 2 });
 export const api = createFetch({ traffic, vendor: github });
 export const told = (response: Response) => ({ limits: parseRateLimit(response.headers, 0), wait: parseWait(response.headers, 0), seen: new RateLimitedError({ method: "GET", url: "", reason: "attempts", waitMs: 1 } as never) });
 export const count = countdown;

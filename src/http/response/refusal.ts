@@ -159,8 +159,8 @@ export interface Refusal {
   /** The status of the standard response: 429, 503 or 400. */
   readonly status: 429 | 503 | 400;
   /**
-   * The kind of refusal for programs. The values are in the order of `status` above. `"overloaded"` is
-   * reserved for a limit on all callers of a service together.
+   * The kind of refusal for programs. The values are in the order of `status` above. `"overloaded"` is the 503 of a
+   * limit that finds its own number, of `sluice/adaptive`.
    */
   readonly code: "rate_limited" | "temporarily_unavailable" | "cost_above_capacity" | "overloaded";
   /** The kind of refusal in words, such as "Too Many Requests". */
