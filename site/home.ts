@@ -19,7 +19,7 @@ function partOf(path: string, pattern: RegExp): string {
 const quotedRefusal = (): string => partOf("docs/README.md", /^<!-- docs: answer quick-start 429 -->\n```http\n([^]*?)\n```$/m);
 
 /** The README's table of what to add. */
-const nextSteps = (): string => partOf("README.md", /^(\| then \| add \|\n(?:\|.*\n)+)/m);
+const nextSteps = (): string => partOf("README.md", /^(\| you want \| write \|\n(?:\|.*\n)+)/m);
 
 /** The sample on each framework, as tabs. */
 function samples(): string {
@@ -86,6 +86,8 @@ ${quotedRefusal().split("\n").filter((line) => /^(?:HTTP|RateLimit:|Retry-After)
 </ul>
 
 ## Then add
+
+Each row goes into the sample, the first six in place of \`refill\`:
 
 ${nextSteps()}
 ## Where to go

@@ -1,4 +1,4 @@
-// Each row of README's table "then / add", pasted into the sample above it. The services project compiles the same texts.
+// Each row of README's table "you want / write", pasted into the sample above it. The services project compiles the same texts.
 import { expect, test } from "vitest";
 import { pastedRows } from "./helpers/readme-rows.js";
 import { started, stopClocks } from "./helpers/started.js";
@@ -9,7 +9,7 @@ const told = (answer: Response): string => `${answer.status} ${answer.headers.ge
 test.each([
   ["20 at once, then 80 a minute", '200 "api";q=20;w=15 "api";r=19;t=15'],
   ["never more than 100 in any minute", '200 "api";q=100;w=60 "api";r=99;t=60'],
-  ["5 in 15 minutes", '200 "api";q=5;w=900 "api";r=4;t=720'],
+  ["5 at once, then one every 3 minutes", '200 "api";q=5;w=900 "api";r=4;t=720'],
   ["a month's quota", '200 "api";q=50000;w=2678400 "api";r=49999'],
   ["4 requests in flight", '200 "api";q=4;qu="concurrent-requests" "api";r=3'],
   ["several limits", '200 "api:second";q=10;w=1, "api:month";q=50000;w=2678400 "api:second";r=9;t=1, "api:month";r=49999'],
@@ -31,7 +31,7 @@ test("a stricter route draws on both limits, and a refusal of the second leaves 
 
 test("every row with code is one of these, or needs a server of its own", () => {
   expect([...pastedRows().keys()]).toEqual([
-    "20 at once, then 80 a minute", "never more than 100 in any minute", "5 in 15 minutes", "a month's quota", "4 requests in flight",
-    "several limits", "signed-in users", "several processes", "a stricter route",
+    "20 at once, then 80 a minute", "never more than 100 in any minute", "5 at once, then one every 3 minutes", "a month's quota",
+    "4 requests in flight", "several limits", "signed-in users", "several processes", "a stricter route",
   ]);
 });

@@ -10,7 +10,7 @@ const HELP = `npx sluice <command>
   block      refuse a caller for a time, or end that
   reset      give a caller all tokens back
 
-npx sluice <command> --help says more. npx sluice-simulate replays a log by a policy.
+npx sluice <command> --help says more. To replay a log by a policy: npx sluice-simulate, a package of its own.
 `;
 
 const VERBS: readonly Verb[] = ["peek", "credit", "debit", "block", "reset"];

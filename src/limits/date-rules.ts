@@ -118,10 +118,10 @@ function checkStoreKinds(given: object, { name, limits }: Policy, own: Policy): 
     // By its name too, because another copy of this package has a function of its own.
     const isMonotonic = store.clock === monotonicClock || store.clock?.name === "monotonicClock";
     if (renews && (isMonotonic || typeof store.clock === "object")) {
-      const [got, cure] = isMonotonic ? ["monotonicClock", "Date.now"] : ["two clocks", "clock.wallNow"];
-      throw new TypeError(
-        `Expected a clock of dates for the quota of policy "${name}", got ${got}. Pass \`clock: ${cure}\` to the store`,
-      );
+      const [got, cure] = isMonotonic
+        ? ["monotonicClock", "`store: new MemoryStore({ clock: Date.now })`"]
+        : ["two clocks", "`clock: clock.wallNow` to the store"];
+      throw new TypeError(`Expected a clock of dates for the quota of policy "${name}", got ${got}. Pass ${cure}`);
     }
   }
 }

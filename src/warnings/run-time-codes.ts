@@ -77,10 +77,9 @@ export const RUN_TIME_CODES = [
   /**
    * `onStoreError` decides, and your code does not know.
    *
-   * **When:** the message says which: the store "has not answered yet" and the first call failed; a call "failed" and a
-   * caller was refused; or the store "is unavailable", because several calls in a row failed. In the last two cases no
-   * observer listens. The message has the cause, and what the limiters do meanwhile. Given once for each store, and at
-   * most once before its first outage.
+   * **When:** a call fails, and the store "has not answered yet". Without an observer also when a call "failed" and its
+   * caller is refused, and when the store "is unavailable". The message has the cause, and what the limiters do
+   * meanwhile. A store gives it once, and again for its first outage if it has answered in between.
    *
    * **What to do:** repair the store, and set its `sharedBy` to the number of your processes. To see each outage and
    * its end, pass an [observer](outages.md#how-to-notice-an-outage).

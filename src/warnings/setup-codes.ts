@@ -72,7 +72,7 @@ export const SETUP_CODES = [
    * Callers get a multiple of the limit.
    *
    * **When:** this process is a worker of `node:cluster` or of PM2's cluster mode, and a limiter keeps its buckets in
-   * memory. With 8 workers a caller gets up to 8 times the limit.
+   * memory.
    *
    * **What to do:** use a [shared store](scaling.md). Or divide the numbers by the number of workers, or send each
    * caller to the same worker. Then silence the code.

@@ -1,4 +1,4 @@
-// The rows of README's table "then / add" that have code, each pasted into the first sample as its reader would.
+// The rows of README's table "you want / write" that have code, each pasted into the first sample as its reader would.
 import * as sluice from "../../src/index.js";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { fencesOf, ROOT, type Fence } from "./docs-read.js";
 
 /** Whole programs, by the first cell of their row. */
 export function pastedRows(): ReadonlyMap<string, string> {
-  const [table = ""] = /^\| then \| add \|\n(?:\|.*\n)+/m.exec(readFileSync(join(ROOT, "README.md"), "utf8")) ?? [];
+  const [table = ""] = /^\| you want \| write \|\n(?:\|.*\n)+/m.exec(readFileSync(join(ROOT, "README.md"), "utf8")) ?? [];
   const rows = table.split("\n").slice(2).flatMap((line) => {
     const [, then = "", code = ""] = /^\| ([^|]+) \| `([^`]+)`/.exec(line) ?? [];
     return code === "" ? [] : [[then, pasted(code)] as const];

@@ -88,7 +88,7 @@ describe("L20 · a limiter with a quota", () => {
   });
 
   test.each<[what: string, make: () => unknown, message: string]>([
-    ["monotonicClock", () => createLimiter({ policy: month, store: new MemoryStore() }), 'Expected a clock of dates for the quota of policy "api", got monotonicClock. Pass `clock: Date.now` to the store'],
+    ["monotonicClock", () => createLimiter({ policy: month, store: new MemoryStore() }), 'Expected a clock of dates for the quota of policy "api", got monotonicClock. Pass `store: new MemoryStore({ clock: Date.now })`'],
     [
       "a store that names no kinds",
       () => createLimiter({ policy: month, store: new LaterStore(Date.now) }),

@@ -100,7 +100,7 @@ describe("L20 · the dates of a quota", () => {
     const policy = definePolicy({ name: "api", capacity: 1, renews: monthly() });
     const { monotonicClock } = { monotonicClock: () => 0 };
     const check = (clock: object): void => dateRules.checkStore({ kinds: ["quota"], ...clock }, policy, policy);
-    expect(() => check({ clock: monotonicClock })).toThrow('Expected a clock of dates for the quota of policy "api", got monotonicClock. Pass `clock: Date.now` to the store');
+    expect(() => check({ clock: monotonicClock })).toThrow('Expected a clock of dates for the quota of policy "api", got monotonicClock. Pass `store: new MemoryStore({ clock: Date.now })`');
     for (const clock of [{}, { clock: Date.now }]) check(clock);
   });
 });
