@@ -54,13 +54,13 @@ const ROWS: readonly Row[] = [
   },
   {
     section: "adaptive",
-    area: "[A limit that finds its number](#a-limit-that-finds-its-number)",
-    says: "In its worst cell it gives {8 workers: useful answers, % of the best fixed number's, lowest cell} % of the useful answers of the best fixed number with 8 workers, and {64 workers: useful answers, % of the best fixed number's, lowest cell} % with 64. A look at the base latency costs at most {Looks at the base latency: % of useful answers in calm, highest} %.",
+    area: "[A limit that finds its number](guides/adaptive-figures.md)",
+    says: "It gives at least {8 workers: useful answers, % of the best fixed number's, lowest cell} % of the useful answers of the best fixed number.",
   },
   {
     section: "overload",
-    area: "[The same over HTTP](#a-limit-that-finds-its-number)",
-    says: "Offered twice what it can do, an Express service that waits for queries answers with a 99th percentile of {I/O-bound Express: 99th percentile, beside alone} times that of the service alone, and one that computes with {CPU-bound Express: 99th percentile, beside alone} times.",
+    area: "[The same over HTTP](guides/adaptive-figures.md)",
+    says: "At twice the load, the 99th percentile of a service that waits for queries is {I/O-bound Express: 99th percentile, beside alone} times that of the service alone, and {CPU-bound Express: 99th percentile, beside alone} times for one that computes.",
   },
   {
     section: "simulate",
