@@ -12,7 +12,7 @@ import { finish, goal, pinned, quick, show, type Table } from "../results.js";
 
 const ROUNDS = quick ? 1 : 5;
 const [WARM_MS, MEASURED_MS] = quick ? [5_000, 5_000] : [12_000, 10_000];
-const FIXED = quick ? [8, 16] : [2, 4, 8, 12, 16, 24, 32];
+const FIXED = quick ? [8, 16] : [2, 4, 6, 8, 12, 16, 24];
 const OVERLOAD = 2;
 
 /** Each service, and about what it can do, in requests a second. */

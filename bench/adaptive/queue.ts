@@ -22,9 +22,10 @@ export type WorkTime = (draw: () => number) => number;
 
 /**
  * What one caller does, whose requests are a tenth: nothing, reads each answer for 30 s (with its place given back at the
- * first byte, or held until the last), makes the service fail after 1 ms, or has work that waits 10 s for something else.
+ * first byte, or held until the last), makes the service fail after 1 ms, has work that waits 10 s for something else, or
+ * work of 5 ms that needs no worker.
  */
-export type Attack = "none" | "slow-readers" | "slow-readers-held" | "failures" | "slow-work";
+export type Attack = "none" | "slow-readers" | "slow-readers-held" | "failures" | "slow-work" | "quick";
 
 /** One run. */
 export interface Run {
@@ -42,6 +43,8 @@ export interface Run {
   readonly spans: readonly Span[];
   readonly seed: number;
   readonly attack?: Attack;
+  /** Its part of all requests. Default a tenth. */
+  readonly attacking?: number;
   readonly batch?: Batch;
   /** Milliseconds after which clients leave. */
   readonly patienceMs?: number;
@@ -96,7 +99,7 @@ export const SERVICES = {
   mixed: { work: (draw) => (draw() < 0.05 ? 400 : 20), meanMs: 39, p99Ms: 400 },
 } as const satisfies Record<string, { work: WorkTime; meanMs: number; p99Ms: number }>;
 
-const [READING_MS, ELSEWHERE_MS] = [30_000, 10_000];
+const [READING_MS, ELSEWHERE_MS, QUICK_MS] = [30_000, 10_000, 5];
 const ATTACKING = 0.1;
 
 interface Request {
@@ -111,7 +114,7 @@ interface Request {
 
 /** Plays a run, and returns what each span saw. */
 export function play(run: Run, limit: Limit): Seen[] {
-  const { work, offered, steps = [], crews = [], tides = [], spans, attack, batch, patienceMs } = run;
+  const { work, offered, steps = [], crews = [], tides = [], spans, attack, attacking = ATTACKING, batch, patienceMs } = run;
   // Arrivals have draws of their own, so that every limit meets the same callers.
   const [arrivals, works] = [drawsOf(run.seed), drawsOf(run.seed ^ 0x5bd1e995)];
   const seen: Seen[] = spans.map(() => ({ good: 0, times: [], refused: 0 }));
@@ -135,10 +138,10 @@ export function play(run: Run, limit: Limit): Seen[] {
     limit.left?.(now, now - request.at, request.entry, request.share);
     leaving.add(Math.max(now, request.at + 4 * (limit.typicalMs ?? 0)), request);
   };
-  const waitsElsewhere = ({ hostile }: Request): boolean => hostile && attack === "slow-work";
+  const waitsElsewhere = ({ hostile }: Request): boolean => hostile && (attack === "slow-work" || attack === "quick");
   const begin = (now: number, request: Request): void => {
     const ms = work(works) * factor;
-    if (waitsElsewhere(request)) return ends.add(now + ELSEWHERE_MS, request);
+    if (waitsElsewhere(request)) return ends.add(now + (attack === "quick" ? QUICK_MS : ELSEWHERE_MS), request);
     busy += 1;
     ends.add(now + (attack === "failures" && request.hostile ? 1 : ms), request);
   };
@@ -184,7 +187,7 @@ export function play(run: Run, limit: Limit): Seen[] {
       inFlight -= 1;
     } else {
       arrival = now + exponential(arrivals, 1 / (offered * tideAt(now)));
-      const hostile = attack !== undefined && arrivals() < ATTACKING;
+      const hostile = attack !== undefined && arrivals() < attacking;
       const share = batch !== undefined && arrivals() < batch.part ? batch.share : 1;
       const number = limit.number(now);
       const places = share < 1 ? Math.max(1, Math.floor(share * number)) : number;
@@ -195,7 +198,7 @@ export function play(run: Run, limit: Limit): Seen[] {
       inFlight += 1;
       const request = { at: now, entry: limit.enter?.(inFlight) ?? { inFlight, order: 0 }, hostile, share: share < 1 ? places / number : 1, hasLeft: false, isFree: false };
       if (patienceMs !== undefined) leaving.add(now + patienceMs, request);
-      if (busy < workers) begin(now, request);
+      if (busy < workers || (hostile && attack === "quick")) begin(now, request);
       else line.push(request);
     }
   }

@@ -26,8 +26,12 @@ export interface ArrivingRequest {
   readonly complete?: boolean;
   /** The bytes that have arrived and are not read. */
   readonly readableLength?: number;
+  /** Null until somebody reads. */
+  readonly readableFlowing?: boolean | null;
+  /** That of HTTP/2. */
+  readonly stream?: { readonly endAfterHeaders?: boolean } | undefined;
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
-  once(event: "end", listener: () => void): unknown;
+  once(event: "end" | "resume", listener: () => void): unknown;
 }
 
 type Method = (...args: unknown[]) => unknown;
@@ -116,19 +120,32 @@ export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerW
   }
 
   function awaitBody(req: ArrivingRequest): void {
+    // What comes before somebody reads is the time of the service.
+    let readAt = rules.at;
+    req.once("resume", () => (readAt = rules.now()));
     // A body that comes with its head is there in the same turn of the event loop.
     setImmediate(() => {
       isArriving = !req.complete;
       if (isArriving && !isTold) rules.arriving.add(req);
     });
     req.once("end", () => {
-      if (!isArriving) return;
+      if (!isArriving || isTold) return;
       isArriving = false;
       rules.arriving.delete(req);
-      since = rules.now();
+      since = rules.now() - (readAt - rules.at);
       rules.arrived();
     });
   }
+}
+
+/** How many of the requests are waited for until the rest of their bodies comes, at most `most`. */
+export function countArriving(requests: ReadonlySet<ArrivingRequest>, most: number): number {
+  let count = 0;
+  for (const { complete, readableLength, readableFlowing } of requests) {
+    // What nobody reads waits for the service.
+    if (!complete && readableLength === 0 && readableFlowing !== null && (count += 1) === most) break;
+  }
+  return count;
 }
 
 function isKnown(answer: object): answer is KnownAnswer {
@@ -137,8 +154,8 @@ function isKnown(answer: object): answer is KnownAnswer {
 
 /** Whether the time of an answer says how long the service takes. */
 function saysTime(status: number, mediaType: unknown, request: unknown): boolean {
-  // Upgrades and streams of events go on. Refusals are quick: of other limits, and of clients that have not signed in.
-  if (status === 101 || status === 401 || status === 429) return false;
+  // Upgrades and streams of events go on. Refusals are quick, and cost a caller nothing.
+  if (status === 101 || (status >= 400 && status < 500)) return false;
   if (typeof mediaType === "string" && /^text\/event-stream/i.test(mediaType)) return false;
   return workField().read(Object(request) as object)?.decision.allowed !== false;
 }
@@ -151,7 +168,8 @@ function saysLeft(request: unknown): boolean {
   return typeof fields.get === "function" ? (fields as Headers).get("upgrade") === null : fields.upgrade === undefined;
 }
 
-function hasBody({ headers, complete }: ArrivingRequest): boolean {
+function hasBody({ headers, complete, stream }: ArrivingRequest): boolean {
+  if (stream?.endAfterHeaders !== undefined) return !stream.endAfterHeaders;
   return complete === false && (Number(headers?.["content-length"]) > 0 || headers?.["transfer-encoding"] !== undefined);
 }
 

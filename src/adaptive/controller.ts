@@ -62,6 +62,8 @@ const FIRST_NUMBER = 20;
 const FALL = 0.8;
 const [RISE, RISE_WITHOUT_LINE, WITHOUT_LINE] = [1.2, 1.4, 1.3];
 const NEAR_SHARE = 0.3;
+/** The slowest tenth may take so much longer than a line explains: it is few samples. */
+const MOST_UPPER = 1.5;
 /** A number that is a fifth below its place, or a quarter above, is away. */
 const AWAY = 0.8;
 const AWAY_WINDOWS = 6;
@@ -152,15 +154,16 @@ function withBase(state: LoadState, { at, calm }: LoadWindow, times: Times): Loa
   if (base === null || times.median >= base.median) return { ...state, base, basedAt };
   // No service is slower alone than under load.
   const share = (1 + times.median / base.median) / 2;
-  return { ...state, basedAt, base: { median: base.median * share, mean: base.mean * share, wait: base.wait * share } };
+  const { median, upper, mean, wait } = base;
+  return { ...state, basedAt, base: { median: median * share, upper: upper * share, mean: mean * share, wait: wait * share } };
 }
 
 function moveNumber(state: LoadState, base: Times, window: LoadWindow, bounds: Bounds): LoadState {
   const { number, place } = state;
   const { nearFull, nearShare } = window;
-  const { median } = window.times as Times;
-  const target = base.median + base.wait;
-  const room = target / (nearFull !== null && nearShare >= NEAR_SHARE ? nearFull.median : median);
+  const times = window.times as Times;
+  const seen = nearFull !== null && nearShare >= NEAR_SHARE ? nearFull : times;
+  const room = Math.min((base.median + base.wait) / seen.median, (MOST_UPPER * (base.upper + base.wait)) / seen.upper);
   if (room < 1) {
     // Below a quarter of its place the number waits for a look at the base.
     const floor = Math.min(number, place / DEEPEST);
@@ -168,7 +171,7 @@ function moveNumber(state: LoadState, base: Times, window: LoadWindow, bounds: B
   }
   // A number that nobody meets does not rise.
   if (nearFull === null) return state;
-  const fastest = median < WITHOUT_LINE * base.median ? RISE_WITHOUT_LINE : RISE;
+  const fastest = times.median < WITHOUT_LINE * base.median ? RISE_WITHOUT_LINE : RISE;
   return { ...state, number: within(bounds, number * Math.min(fastest, room)) };
 }
 

@@ -8,7 +8,7 @@
 import { checkClock, checkName, checkOptions, expected, positiveInteger } from "../core/check.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
+import { encodeKey, shownKey, type Key } from "../core/key.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import { createLimiter } from "../limiter/create-limiter.js";
 import { plainInternalsOf } from "../limiter/internals.js";
@@ -19,7 +19,7 @@ import { isUnlimited, type Unlimited } from "../limiter/unlimited.js";
 import { whenDone } from "../limits/in-flight.js";
 import type { AnswerWatch, DecidedCharge, Overload } from "../port/overload.js";
 import { MemoryStore } from "../stores/memory/memory.js";
-import { createAnswerWatch, type ArrivingRequest } from "./answer.js";
+import { countArriving, createAnswerWatch, type ArrivingRequest } from "./answer.js";
 import { LoadLimit } from "./load.js";
 
 /** The options of {@link adaptive}. */
@@ -118,6 +118,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
   /** Places whose clients have left, until their handlers write. */
   const kept: { readonly until: number; free(): void }[] = [];
   const arriving = new Set<ArrivingRequest>();
+  const uploads = (): number => countArriving(arriving, most); // they hold places beside those of the number
 
   const { settle } = internals;
   const withKey = (verb: (key: Key, asked: ConsumeOptions) => Decision) => (key: Key, asked?: number | ConsumeOptions) => {
@@ -125,9 +126,17 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
     return withJitter(verb(ALL_CALLERS, atNumber(asked)));
   };
   Object.assign(limiter, { consume: withKey(consume), peek: withKey(peek) });
+  for (const verb of ["debit", "credit", "block", "reset"] as const) {
+    const act = limiter[verb] as (...args: unknown[]) => void;
+    limiter[verb] = (key: Key, ...rest: unknown[]) => {
+      if (key !== ALL_CALLERS) throw new TypeError(expected("key", `"${ALL_CALLERS}", which all callers share`, shownKey(key)));
+      act(key, ...rest);
+    };
+  }
   const overload: Overload = Object.assign(admitted, { code: "overloaded" });
   Object.assign(internals, {
-    overload, alone, settle: (_: Key, ...rest: Tail<Parameters<typeof settle>>) => settle(ALL_CALLERS, ...rest),
+    overload, alone, onlyKey: ALL_CALLERS,
+    settle: (_: Key, ...rest: Tail<Parameters<typeof settle>>) => settle(ALL_CALLERS, ...rest),
   });
 
   return {
@@ -137,6 +146,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
       return numberAt(now());
     },
     get inFlight() {
+      numberAt(now());
       return inFlight();
     },
   };
@@ -164,16 +174,6 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
 
   function inFlight(): number {
     return 2 * most - peek(ALL_CALLERS, { cost: 0, policy: policyOf(2 * most) }).remaining - uploads();
-  }
-
-  /** How many requests wait for the rest of their bodies, at most `most`. They hold places beside those of the number. */
-  function uploads(): number {
-    let count = 0;
-    for (const { complete, readableLength } of arriving) {
-      // What has arrived and is not read waits for the service.
-      if (!complete && readableLength === 0 && (count += 1) === most) break;
-    }
-    return count;
   }
 
   /** Returns the number, after it has let go of the places that were kept long enough for handlers without a client. */

@@ -1,6 +1,8 @@
 /** What a list of service times says, in milliseconds. */
 export interface Times {
   readonly median: number;
+  /** Nine of ten are below it. Where most answers are quick, a line shows here first. */
+  readonly upper: number;
   /** The mean, in which no time counts as more than 20 medians. */
   readonly mean: number;
   /**
@@ -18,6 +20,7 @@ const MOST_MEANS = 4;
 export function timesOf(times: number[]): Times {
   times.sort((one, other) => one - other);
   const median = times[times.length >> 1] as number;
+  const upper = times[Math.floor(times.length * 0.9)] as number;
   let [sum, squares] = [0, 0];
   for (const time of times) {
     const counted = Math.min(time, MOST_MEDIANS * median);
@@ -27,7 +30,7 @@ export function timesOf(times: number[]): Times {
   const mean = sum / times.length;
   // A request that finds all workers busy waits in proportion to the mean square of the work, by its mean. So work
   // whose time varies needs a longer line for the same throughput.
-  return { median, mean, wait: Math.min(squares / sum, MOST_MEANS * mean) };
+  return { median, upper, mean, wait: Math.min(squares / sum, MOST_MEANS * mean) };
 }
 
 /** Moves `base` towards `times`: 0 leaves it, and 1 replaces it. */
@@ -36,6 +39,7 @@ export function blend(base: Times | null, times: Times, weight: number): Times {
   const between = (from: number, to: number): number => from + weight * (to - from);
   return {
     median: between(base.median, times.median),
+    upper: between(base.upper, times.upper),
     mean: between(base.mean, times.mean),
     wait: between(base.wait, times.wait),
   };

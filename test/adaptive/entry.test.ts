@@ -138,6 +138,7 @@ const wrong: [what: string, make: () => unknown, message: RegExp][] = [
   ["a percentage", () => made().policyFor(70), /^Expected `share` to be above 0 and at most 1, got 70\. For 70 % write 0\.7$/],
   ["a share that is no number", () => made().policyFor(NaN), /got NaN$/],
   ["another policy", () => made().limiter.consume(KEY, { policy: definePolicy(per) }), /^Expected `policy` to be made by `policyFor`, got an object\. Write `load\.policyFor\(1\)`$/],
+  ["a block of one caller", () => made().limiter.block("ann", 1_000), /^Expected `key` to be "service", which all callers share, got "ann"$/],
   ["no key", () => made().limiter.consume(null as never), /^Expected `key`/],
   ["a combination", () => combine({ user: createLimiter({ policy: per }), service: made().limiter }), /got "service" of `adaptive`: it measures the answers of its own gate\. Mount it in a gate of its own/],
   ["a waiter", () => createWaiter(made().limiter), /^Expected a limiter that can be combined or waited for, got "service"/],

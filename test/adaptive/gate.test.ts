@@ -91,7 +91,7 @@ describe.each(Object.keys(servers) as (keyof typeof servers)[])("%s", (name) => 
     const port = await servers[name](world);
     const events = [begin(port, "/events"), begin(port, "/events"), begin(port, "/events")];
     for (const { head } of events) expect((await head).statusCode).toBe(200);
-    expect(await statusOf(begin(port, "/refused"))).toBe(429);
+    expect([await statusOf(begin(port, "/refused")), await statusOf(begin(port, "/missing"))]).toEqual([429, 404]);
     expect([world.load.inFlight, world.samples]).toEqual([0, []]);
     world.releaseAll();
     expect(await events[0]?.text).toBe("onetwo");
@@ -159,10 +159,11 @@ test("a client that leaves during its upload says nothing, and its place comes b
 });
 
 /** Begins a request whose body does not end. */
-function uploading(port: number, path = "/slow"): ClientRequest {
-  const sent = ask({ port, host: "127.0.0.1", path, method: "POST", headers: { "content-length": "6", "content-type": "text/plain" }, agent: false });
+function uploading(port: number, part = "one"): ClientRequest {
+  const sent = ask({ port, host: "127.0.0.1", path: "/slow", method: "POST", headers: { "content-length": "6", "content-type": "text/plain" }, agent: false });
   sent.on("error", () => undefined);
-  sent.write("one");
+  if (part === "") sent.flushHeaders();
+  else sent.write(part);
   return sent;
 }
 
@@ -184,14 +185,15 @@ test.each(["node", "express", "fastify", "hono"] as const)("%s: bodies that arri
   await soon(() => expect([world.load.inFlight, world.load.limiter.peek("service").remaining]).toEqual([0, 2]));
 });
 
-test("a body that has arrived and that nobody reads waits for the service", async () => {
+test.each(["one", ""])("a body that nobody reads waits for the service. Of it has arrived: %j", async (part) => {
   const world = new World();
   const port = await servers.node(world);
-  const uploads = [uploading(port), uploading(port)];
+  const uploads = [uploading(port, part), uploading(port, part)];
   await soon(() => expect([world.waiting, world.load.inFlight]).toEqual([2, 2]));
   await new Promise((resolve) => setImmediate(resolve));
   expect(await statusOf(begin(port, "/ok"))).toBe(503);
   for (const sent of uploads) sent.destroy();
+  await soon(() => expect(world.closed).toBe(2));
   world.releaseAll();
 });
 
@@ -204,10 +206,10 @@ test("at most `most` bodies that arrive take no place", async () => {
   for (const sent of uploads) sent.destroy();
 });
 
-test("time counts from the end of an upload", async () => {
+test("time counts from the end of an upload, with what came before it was read", async () => {
   const world = new World();
   const app = express();
-  app.use(rateLimit(world.options), (_request, _response, next) => (world.clock.advance(1_000), next()), express.text({ type: "*/*" }));
+  app.use(rateLimit(world.options), (_request, _response, next) => void setImmediate(() => (world.clock.advance(100), next())), express.text({ type: "*/*" }));
   app.post("/", (request, response) => {
     world.clock.advance(7);
     response.send(request.body);
@@ -217,11 +219,12 @@ test("time counts from the end of an upload", async () => {
   const { port } = server.address() as { port: number };
   const sent = ask({ port, host: "127.0.0.1", method: "POST", headers: { "content-length": "6", "content-type": "text/plain" }, agent: false });
   sent.write("one");
-  await soon(() => expect(world.clock.now()).toBe(1_000));
+  await soon(() => expect(world.clock.now()).toBe(100));
+  world.clock.advance(1_000);
   sent.end("two");
   const status = await new Promise((resolve) => sent.on("response", (response) => (response.resume(), resolve(response.statusCode))));
   server.close();
-  expect([status, world.samples]).toEqual([200, [[7, false]]]);
+  expect([status, world.samples]).toEqual([200, [[107, false]]]);
 });
 
 test("HTTP/2: the first byte of each stream", async () => {
@@ -245,6 +248,21 @@ test("HTTP/2: the first byte of each stream", async () => {
   world.releaseAll();
   expect(await slow.status).toBe(200);
   await soon(() => expect([world.load.inFlight, world.samples.length]).toEqual([0, 4]));
+  session.close();
+});
+
+test("HTTP/2: bodies that arrive keep no place from others", async () => {
+  const world = new World();
+  const session = connect(`http://127.0.0.1:${await http2Server(world, "read")}`);
+  const uploads = Array.from({ length: 2 }, () => session.request({ ":path": "/slow", ":method": "POST" }));
+  for (const stream of uploads) stream.on("error", () => undefined).resume().write("one");
+  await soon(() => expect([world.uploads, world.load.inFlight]).toEqual([2, 0]));
+  const other = session.request({ ":path": "/ok" });
+  expect(await new Promise((resolve) => other.resume().on("response", (fields) => resolve(fields[":status"])))).toBe(200);
+  for (const stream of uploads) stream.end("two");
+  await soon(() => expect([world.waiting, world.load.inFlight]).toEqual([2, 2]));
+  world.releaseAll();
+  await soon(() => expect(world.load.inFlight).toBe(0));
   session.close();
 });
 

@@ -55,6 +55,12 @@ test.each([[1, 100], [64, 500], [64, 1_000], [64, 2_000]])("%d × %d ms: the num
   expect(p99).toBeLessThan(3);
 });
 
+test.each([0.5, 0.6, 0.8])("quick answers, a share of %d of all, do not hide the line of the others", (attacking) => {
+  const spans = [{ from: 20_000, to: 60_000, deadlineMs: 60 }];
+  const run = { workers: 8, work: () => 20, offered: 0.8 / (1 - attacking), spans, attack: "quick", attacking } as const;
+  for (const seed of SEEDS) expect((play({ ...run, seed }, adaptive()) as [Seen])[0].good).toBeGreaterThan(0.85 * 400);
+});
+
 test.each([1, 0.9, 0.5])("batch work that is %d of all fills the service, and what matters finds a place", (part) => {
   const { work, meanMs, p99Ms } = SERVICES.exponential;
   const spans = [{ from: 10_000, to: 30_000, deadlineMs: 3 * p99Ms }];

@@ -74,7 +74,7 @@ async function handle(path: string, world: World, tools: Tools): Promise<unknown
   if (path === "/events") return tools.stream("text/event-stream", world.held());
   if (path === "/throws") throw new Error("thrown");
   if (path === "/empty") return tools.send(204, null);
-  return tools.send(path === "/fails" ? 503 : path === "/refused" ? 429 : 200, "body");
+  return tools.send({ "/fails": 503, "/refused": 429, "/missing": 404 }[path] ?? 200, "body");
 }
 
 interface Raw {
@@ -198,11 +198,14 @@ export const servers = {
 };
 
 /** The service on HTTP/2. */
-export function http2Server(world: World): Promise<number> {
+export function http2Server(world: World, reads?: "read"): Promise<number> {
   const limited = onNode<import("node:http2").Http2ServerRequest, import("node:http2").Http2ServerResponse>(world.options);
   const server = createHttp2(limited((request, response) => {
     world.watch(response);
-    void handle(request.url, world, rawTools(response as unknown as Raw));
+    const begin = (): void => void handle(request.url, world, rawTools(response as unknown as Raw));
+    if (!reads || request.method !== "POST") return begin();
+    world.uploads += 1;
+    text(request).then(begin, () => undefined);
   }));
   return portOf(server as unknown as Server);
 }
