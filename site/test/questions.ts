@@ -58,7 +58,7 @@ export const BY_NAME: readonly Question[] = [
   ["carry over", /rate-window-quota\.html#.*carry/],
   ["ban", /fines-and-blocks/],
   ["allow list", /recipes\.html#.*allow-list/],
-  ["adaptive", /changing-limits\.html#adaptive/],
+  ["adaptive", /guides\/adaptive|changing-limits\.html#adaptive/],
   ["elysia", /other-frameworks\.html#elysia/],
   ["nuxt", /frameworks-fullstack/],
   ["sveltekit", /frameworks-fullstack/],
