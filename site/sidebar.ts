@@ -30,7 +30,7 @@ export const PARTS: readonly Part[] = [
     text: "Guides",
     pages: inFolder("guides", {
       headers: "Header fields", "own-answers": "Custom error messages", "limiting-by-body": "Limits by the body", login: "A login", "several-limiters": "Several limiters", settling: "Settling",
-      waiting: "Waiting", "fines-and-blocks": "Block, ban or fine", "llm-budgets": "LLM budgets", metrics: "Metrics", "who-is-limited": "Who is limited?", "one-file-of-limits": "One file of limits", "forty-services": "Forty services", "changing-limits": "Change a limit at run time", priority: "Priority (leave room)", adaptive: "Overload (adaptive limit)", "one-customers-limit": "Raise one customer's limit", "shadow-mode": "Shadow mode (dry run)", "testing-your-app": "Testing your app",
+      waiting: "Waiting", "fines-and-blocks": "Block, ban or fine", "llm-budgets": "LLM budgets", metrics: "Metrics", "who-is-limited": "Who is limited?", "one-file-of-limits": "One file of limits", "forty-services": "Forty services", "changing-limits": "Change a limit at run time", priority: "Priority (leave room)", adaptive: "Overload (adaptive limit)", "adaptive-figures": "Figures of the adaptive limit", "one-customers-limit": "Raise one customer's limit", "shadow-mode": "Shadow mode (dry run)", "testing-your-app": "Testing your app",
     }),
   },
   { text: "Runbooks", pages: inFolder("guides", { "runbook-store": "The store is slow or gone", "runbook-refused": "A customer is refused", "runbook-spray": "Somebody sprays keys" }) },

@@ -8,7 +8,7 @@
 import { checkClock, checkName, checkOptions, expected, positiveInteger } from "../core/check.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, shownKey, type Key } from "../core/key.js";
+import type { Key } from "../core/key.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import { createLimiter } from "../limiter/create-limiter.js";
 import { plainInternalsOf } from "../limiter/internals.js";
@@ -21,6 +21,7 @@ import type { AnswerWatch, DecidedCharge, Overload } from "../port/overload.js";
 import { MemoryStore } from "../stores/memory/memory.js";
 import { countArriving, createAnswerWatch, type ArrivingRequest } from "./answer.js";
 import { LoadLimit } from "./load.js";
+import { chargeOneKey } from "./one-key.js";
 
 /** The options of {@link adaptive}. */
 export interface AdaptiveOptions {
@@ -113,6 +114,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
   const limiter = createLimiter({
     policy: policyFor(1), store: new MemoryStore({ clock }), ...(observe !== undefined && { observe }),
   });
+  chargeOneKey(limiter, ALL_CALLERS);
   const { consume, peek } = limiter;
   const internals = plainInternalsOf(limiter);
   /** Places whose clients have left, until their handlers write. */
@@ -120,24 +122,13 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
   const arriving = new Set<ArrivingRequest>();
   const uploads = (): number => countArriving(arriving, most); // they hold places beside those of the number
 
-  const { settle } = internals;
-  const withKey = (verb: (key: Key, asked: ConsumeOptions) => Decision) => (key: Key, asked?: number | ConsumeOptions) => {
-    encodeKey(key); // throws for what is no key
-    return withJitter(verb(ALL_CALLERS, atNumber(asked)));
-  };
-  Object.assign(limiter, { consume: withKey(consume), peek: withKey(peek) });
-  for (const verb of ["debit", "credit", "block", "reset"] as const) {
-    const act = limiter[verb] as (...args: unknown[]) => void;
-    limiter[verb] = (key: Key, ...rest: unknown[]) => {
-      if (key !== ALL_CALLERS) throw new TypeError(expected("key", `"${ALL_CALLERS}", which all callers share`, shownKey(key)));
-      act(key, ...rest);
-    };
-  }
-  const overload: Overload = Object.assign(admitted, { code: "overloaded" });
-  Object.assign(internals, {
-    overload, alone, onlyKey: ALL_CALLERS,
-    settle: (_: Key, ...rest: Tail<Parameters<typeof settle>>) => settle(ALL_CALLERS, ...rest),
+  type Asked = number | ConsumeOptions | undefined;
+  Object.assign(limiter, {
+    consume: (key: Key, asked: Asked) => withJitter(consume(key, atNumber(asked))),
+    peek: (key: Key, asked: Asked) => withJitter(peek(key, atNumber(asked))),
   });
+  const overload: Overload = Object.assign(admitted, { code: "overloaded" });
+  Object.assign(internals, { overload, alone });
 
   return {
     limiter,
@@ -224,8 +215,6 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
     );
   }
 }
-
-type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 const NO_STORE =
   "Expected no `store`, because the number is what this process can do: requests in flight of other processes say nothing " +

@@ -104,8 +104,6 @@ interface Alone {
   readonly overload?: Overload;
   /** Throws, because its own gate alone may charge it. */
   alone?(): never;
-  /** The key that it charges, whatever its callers name. */
-  readonly onlyKey?: Key;
 }
 
 /** A limiter of one policy as a gate uses it: without the verbs that no gate needs. */

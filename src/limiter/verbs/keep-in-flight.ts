@@ -36,6 +36,6 @@ function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Deci
   const holdRules = holdRulesOf(policy);
   if (holdRules === undefined || !decision.allowed || chargedBy(decision) === null) return false;
   if (limiterChecks) limiterChecks.markHandled(decision);
-  const { guarded, store, onlyKey = key } = internalsOf(limiter) as PlainInternals;
-  return holdRules.keep({ store, guarded, policy, key: onlyKey, decision, life });
+  const { guarded, store } = internalsOf(limiter) as PlainInternals;
+  return holdRules.keep({ store, guarded, policy, key, decision, life });
 }
