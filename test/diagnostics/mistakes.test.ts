@@ -177,7 +177,7 @@ const MISTAKES: readonly Mistake[] = [
     "a text": limitOf({ renews: "monthly" }), "not called": (sluice) => limitOf({ renews: sluice.monthly })(sluice), "in flight, not called": (sluice) => limitOf({ returns: sluice.whenDone })(sluice),
     "beside a refill": (sluice) => limitOf({ refill: sluice.perMinute(5), renews: sluice.monthly() })(sluice), "beside a return": (sluice) => limitOf({ returns: sluice.whenDone(), renews: sluice.monthly() })(sluice),
   } },
-  { what: "a quota on a clock without dates", cure: /Pass `clock: Date\.now` to the store/, ways: {
+  { what: "a quota on a clock without dates", cure: /Pass `store: new MemoryStore\(\{ clock: Date\.now \}\)`/, ways: {
     monotonicClock: ({ createLimiter, monthly, MemoryStore, monotonicClock }) => createLimiter({ policy: { capacity: 100, renews: monthly() }, store: new MemoryStore({ clock: monotonicClock }) }),
   } },
   { what: "a quota on a clock of one's own without dates", cure: null, elsewhere: "docs/guides/rate-window-quota.md", ways: {

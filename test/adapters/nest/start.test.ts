@@ -67,7 +67,7 @@ describe("a policy of a decorator", () => {
     }
     const app = { imports: [limits({ store: undefined })], providers: [limited] };
     expect(await startOf({ ...app, controllers: [Parallel] })).toBe("it started");
-    expect(await startOf({ ...app, controllers: [Quota] })).toMatch(/^@RateLimit of Quota\.quota: .* Pass `clock: Date\.now` to the store$/);
+    expect(await startOf({ ...app, controllers: [Quota] })).toMatch(/^@RateLimit of Quota\.quota: .* Pass `store: new MemoryStore\(\{ clock: Date\.now \}\)`$/);
   });
 });
 
