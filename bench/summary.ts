@@ -50,17 +50,17 @@ const ROWS: readonly Row[] = [
   {
     section: "waiting",
     area: "[Waiting](#waiting)",
-    says: "Four processes that wait for one key take {Four processes on one key of capacity 10: times the ideal} times the ideal time.",
+    says: "Four processes that wait for one key of capacity 10 take {Four processes on one key of capacity 10: times the ideal} times the ideal time, and more at a capacity of 1.",
   },
   {
     section: "adaptive",
     area: "[A limit that finds its number](guides/adaptive-figures.md)",
-    says: "It gives at least {8 workers: useful answers, % of the best fixed number's, lowest cell} % of the useful answers of the best fixed number.",
+    says: "With 8 and 64 workers, from ten seconds after a change on, it gives at least {8 workers: useful answers, % of the best fixed number's, lowest cell} % of the useful answers of the best fixed number.",
   },
   {
     section: "overload",
     area: "[The same over HTTP](guides/adaptive-figures.md)",
-    says: "At twice the load, the 99th percentile of a service that waits for queries is {I/O-bound Express: 99th percentile, beside alone} times that of the service alone, and {CPU-bound Express: 99th percentile, beside alone} times for one that computes.",
+    says: "At twice the load, the 99th percentile of a service that waits for queries is {I/O-bound Express: 99th percentile, beside alone} times that of the service alone, and {CPU-bound Express: 99th percentile, beside alone} times for one that waits and computes.",
   },
   {
     section: "simulate",
