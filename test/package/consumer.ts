@@ -1,6 +1,6 @@
 // A project of somebody's that has installed the packed tarball: an empty folder outside the repository.
 import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -17,7 +17,8 @@ export class Consumer {
 
   /**
    * Unpacks the package here, without a registry: the file in `SLUICE_TARBALL`, or else the repository, packed now, which
-   * needs `npm run build`. `link` takes packages from the folder `packages`.
+   * needs `npm run build`. `link` takes packages from the folder `packages`, or from
+   * here.
    */
   constructor(packages = ".") {
     this.#packages = packages;
@@ -43,7 +44,8 @@ export class Consumer {
   link(...names: string[]): void {
     for (const name of names) {
       mkdirSync(dirname(join(this.root, "node_modules", name)), { recursive: true });
-      symlinkSync(resolve(this.#packages, "node_modules", name), join(this.root, "node_modules", name), "dir");
+      const [own, other] = [this.#packages, "."].map((folder) => resolve(folder, "node_modules", name)) as [string, string];
+      symlinkSync(existsSync(own) ? own : other, join(this.root, "node_modules", name), "dir");
     }
   }
 
