@@ -26,7 +26,7 @@ export interface ArrivingRequest {
   readonly complete?: boolean;
   /** The bytes that have arrived and are not read. */
   readonly readableLength?: number;
-  /** Null until somebody reads. */
+  /** Null until a handler reads the body. */
   readonly readableFlowing?: boolean | null;
   /** That of HTTP/2. */
   readonly stream?: { readonly endAfterHeaders?: boolean } | undefined;
@@ -120,7 +120,7 @@ export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerW
   }
 
   function awaitBody(req: ArrivingRequest): void {
-    // What comes before somebody reads is the time of the service.
+    // The time until the handler reads the body belongs to the service.
     let readAt = rules.at;
     req.once("resume", () => (readAt = rules.now()));
     // A body that comes with its head is there in the same turn of the event loop.
@@ -142,7 +142,7 @@ export function createAnswerWatch(request: unknown, rules: AnswerRules): AnswerW
 export function countArriving(requests: ReadonlySet<ArrivingRequest>, most: number): number {
   let count = 0;
   for (const { complete, readableLength, readableFlowing } of requests) {
-    // What nobody reads waits for the service.
+    // A body that no handler reads does not wait for its client.
     if (!complete && readableLength === 0 && readableFlowing !== null && (count += 1) === most) break;
   }
   return count;

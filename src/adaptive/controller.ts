@@ -62,7 +62,7 @@ const FIRST_NUMBER = 20;
 const FALL = 0.8;
 const [RISE, RISE_WITHOUT_LINE, WITHOUT_LINE] = [1.2, 1.4, 1.3];
 const NEAR_SHARE = 0.3;
-/** The slowest tenth may take so much longer than a line explains: it is few samples. */
+/** The slowest tenth is few samples, so it may take this many times what one wait in line explains. */
 const MOST_UPPER = 1.5;
 /** A number that is a fifth below its place, or a quarter above, is away. */
 const AWAY = 0.8;

@@ -84,7 +84,7 @@ const ADAPTIVE_OPTIONS = ["name", "least", "most", "observe", "clock", "random"]
  * app.use(
  *   rateLimit({
  *     limiter: load.limiter,
- *     policy: (request) => load.policyFor(request.path.startsWith("/export") ? 0.7 : 1),
+ *     policy: (request) => load.policyFor(request.path.startsWith("/recount") ? 0.7 : 1),
  *     key: () => "service",
  *   }),
  * );
@@ -137,7 +137,7 @@ export function adaptive(options: AdaptiveOptions = {}): Adaptive {
       return numberAt(now());
     },
     get inFlight() {
-      numberAt(now());
+      numberAt(now()); // lets go of places that were kept long enough
       return inFlight();
     },
   };

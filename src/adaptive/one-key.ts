@@ -6,7 +6,7 @@ import type { MemoryStore } from "../stores/memory/memory.js";
 
 type Rest<T extends (...args: never[]) => unknown> = Parameters<T> extends [unknown, ...infer More] ? More : never;
 
-/** Makes a limiter charge the key `only`, whatever its callers name. The verbs of an operator have to name it. */
+/** Makes a limiter charge the key `only` for every caller. `block`, `reset`, `debit` and `credit` take no other key. */
 export function chargeOneKey(limiter: PlainLimiter<MemoryStore>, only: string): void {
   const internals = plainInternalsOf(limiter);
   const { consume, peek } = limiter;
